@@ -207,11 +207,13 @@ async function renderConfiguration() {
     ['Builds', BUILD_LIMITS, 'apps/cli/src/kustomize/run/limits.ts'],
     ['Executables of functions', EXECUTABLE_LIMITS, 'packages/functions/src/archives/limits.ts'],
     ['Requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
-    ['Server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
+    // A page of its own: a registry shows each section on one.
+    ['## Fixed limits of the server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
   ];
   for (const [title, values, source] of limits) {
     const reasons = limitReasons(await readFile(join(root, source), 'utf8'));
-    lines.push('', `### ${title}`, '', '| limit | value | unit | description |', '|---|---|---|---|');
+    const heading = title.startsWith('##') ? title : `### ${title}`;
+    lines.push('', heading, '', '| limit | value | unit | description |', '|---|---|---|---|');
     for (const [name, value] of Object.entries(values)) {
       const why = reasons.get(name);
       if (why === undefined) throw new Error(`${source}: ${name} has no comment that describes it`);

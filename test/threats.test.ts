@@ -237,6 +237,26 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is applied only after its effects were shown for the same text',
     ],
   },
+  'Somebody is tricked into signing in the device of an attacker, or a code is guessed': {
+    'apps/registry/src/sign-in/device-login.test.ts': [
+      'allows nothing by GET or HEAD, whatever the query',
+      'refuses a form with %s',
+      'refuses a form from another site, and from nobody',
+      'is shown escaped',
+      'cannot be guessed: wrong ones count as failed logins',
+    ],
+    'test/end-to-end/device-login.test.ts': ['opens no page of another origin'],
+  },
+  'The secret of such a login is used twice, late, or after the user lost the right': {
+    'apps/registry/src/sign-in/device-login.test.ts': [
+      'gets a personal token once, after its user has allowed it',
+      'gets none when it has expired %s',
+      'gets none if the user was suspended since',
+      'lets one of several sessions answer',
+      'allows a program as an administrator, for as long as the token is one',
+    ],
+    'test/contracts/login-store.ts': ['are answered and used by one of many that do so at once'],
+  },
   'A link signs a user in to the account of an attacker, or a sign-in is stolen, replayed, or leads to another site':
     {
       'apps/registry/src/web/operate/provider-sign-in.test.ts': [

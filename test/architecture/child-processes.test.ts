@@ -12,6 +12,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** What each file that starts programs passes to them. */
 const STARTS: Record<string, 'childEnvironment' | 'NODE_OPTIONS' | 'SYSTEM_ENVIRONMENT' | 'an argument'> = {
+  'apps/cli/src/io/open-browser.ts': 'childEnvironment',
   'apps/cli/src/io/run-helper.ts': 'childEnvironment',
   'apps/cli/src/kustomize/run/build-folder.ts': 'SYSTEM_ENVIRONMENT',
   'apps/cli/src/kustomize/run/function-calls.ts': 'SYSTEM_ENVIRONMENT',

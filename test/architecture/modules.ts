@@ -142,12 +142,12 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
     owners: ['log', 'http', 'workers', 'store', 'upstreams'],
     'trusted-publishers': ['http', 'upstreams'],
-    'sign-in': ['upstreams', 'trusted-publishers'],
+    'sign-in': ['limits', 'http', 'store', 'upstreams', 'trusted-publishers'],
     users: ['limits', 'http', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
     routes: [
       ...['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
-      ...['trusted-publishers', 'users'],
+      ...['trusted-publishers', 'sign-in', 'users'],
     ],
     web: [
       ...['limits', 'log', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],

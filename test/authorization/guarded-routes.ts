@@ -153,6 +153,23 @@ spec:
     ofGroup: false,
     needsMore: true,
   },
+  requestLogin: {
+    method: 'POST',
+    target: () => fillPath('loginRequests', {}),
+    body: () => JSON.stringify({ client: 'laptop' }),
+    type: 'application/json',
+    needs: 'none',
+    ofGroup: false,
+  },
+  loginToken: {
+    method: 'POST',
+    target: () => fillPath('loginToken', {}),
+    body: (count) => JSON.stringify({ secret: String(count).padStart(43, 'A') }),
+    type: 'application/json',
+    needs: 'none',
+    ofGroup: false,
+    needsMore: true,
+  },
   removePublisher: {
     method: 'DELETE',
     target: () => fillPath('trustedPublisher', { id: NO_ID }),

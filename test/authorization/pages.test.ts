@@ -1,7 +1,13 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { CreatedToken, EventPage, TokenList, TrustedPublisherList } from '@krmhub/api/model';
+import type {
+  CreatedToken,
+  EventPage,
+  PendingLogin,
+  TokenList,
+  TrustedPublisherList,
+} from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
@@ -113,6 +119,14 @@ spec:
     fields: () => ({ reason: 'a secret', confirmed: '1' }),
     done: 303,
   },
+  answerDeviceLogin: {
+    target: () => '/login/device',
+    fields: () => ({ code: login?.code ?? '', answer: 'allow' }),
+    prepare: async () => {
+      login ??= await api<PendingLogin>('POST', fillPath('loginRequests', {}), { client: 'laptop' });
+    },
+    done: 303,
+  },
   revokeTokenNow: { target: (id) => `/operate/tokens/${id}/revoke`, fields: () => ({}), done: 303 },
   suspendUser: {
     target: () => `/operate/users/${user}/suspend`,
@@ -166,6 +180,8 @@ let origin: string;
 let root: string;
 let sessions: Session[];
 let count = 0;
+/** A program that waits for an answer on a page. */
+let login: PendingLogin | undefined;
 /** Revision of the signing policies. */
 let revision = '0';
 
@@ -289,6 +305,15 @@ async function publisherOf(count: number): Promise<string> {
   return (await api<{ id: string }>('POST', '/api/v1/trusted-publishers', wanted)).id;
 }
 
+/** Reports whether that program still waits. */
+async function isWaiting(): Promise<boolean> {
+  if (login === undefined) return false;
+  const headers = { Cookie: permitted(GUARDED_PAGES.answerDeviceLogin!).cookie };
+  const { ok } = await fetch(`${registry.url}/login/device?code=${login.code}`, { headers });
+  if (!ok) login = undefined;
+  return ok;
+}
+
 type Headers = readonly (readonly [name: string, value: string])[];
 
 async function requestOf(page: GuardedPage, key: string | undefined, headers: Headers): Promise<RawRequest> {
@@ -340,6 +365,7 @@ async function state(): Promise<string> {
     tokens.filter(({ name, revokedAt }) => name !== 'victim' || revokedAt !== undefined).map(({ id }) => id),
     sources.map(({ checkedAt }) => checkedAt),
     /class="label label-danger">suspended|\d+ sessions?</g.exec(await usersPage())?.[0],
+    await isWaiting(),
   ]);
 }
 

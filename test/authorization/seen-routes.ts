@@ -148,7 +148,7 @@ const OF_CATALOGS: readonly ((of: ReturnType<typeof namesWith>) => string)[] = [
   ({ deleted }) => `/catalogs/${deleted}/history`,
 ];
 
-const OPERATE = /^\/(?:operate|sign-in)/;
+const OPERATE = /^\/(?:operate|sign-in|login)/;
 
 /** Values of path parameters by name. A parameter that is not here makes the test fail. */
 function values(letter: string, digests: Digests, ofCatalog = letter): Record<string, string> {

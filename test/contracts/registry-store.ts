@@ -6,6 +6,7 @@ import { auditContract, auditedActsContract } from './audit-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
+import { loginContract } from './login-store.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
 import { searchOwnersContract } from './search-owners.js';
@@ -58,6 +59,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     tokenContract(() => harness.store);
     trustedPublisherContract(() => harness.store);
     sessionContract(() => harness.store);
+    loginContract(() => harness.store);
     uploadContract(() => harness.store);
     profileContract(() => harness.store);
     lifecycleContract(() => harness);

@@ -29,6 +29,12 @@ export const SERVER_LIMITS = {
   maxSessions: 1_000,
   /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
+  /** Time during which a user can allow a program to sign in. */
+  loginRequestMilliseconds: 600_000,
+  /** Programs that wait for that. */
+  maxLoginRequests: 10_000,
+  /** Of these, programs of one network. */
+  maxLoginRequestsOfNetwork: 50,
   /** Refused requests of one token that have a row of the audit log each, in an hour. Others are counted. */
   recordedRefusalsPerHour: 30,
   /** Tokens and networks whose refused requests are counted apart, in an hour. */

@@ -15,9 +15,13 @@ import type {
   ExchangedToken,
   ExchangeRequest,
   Identity,
+  LoginRequest,
+  LoginResult,
+  LoginTokenRequest,
   OidcAudience,
   Owner,
   OwnerList,
+  PendingLogin,
   PolicyResult,
   PolicySet,
   RestoreUserResult,
@@ -131,6 +135,16 @@ export class AccessClient {
 
   async releaseGroup(group: string): Promise<void> {
     await this.delete(fillPath('owner', { group }));
+  }
+
+  /** Asks a user to allow this program to sign in. */
+  requestLogin(request: LoginRequest): Promise<PendingLogin> {
+    return this.json('requestLogin', fillPath('loginRequests', {}), { ...asJson(request), withToken: false });
+  }
+
+  /** Returns the token of a login, once the user has allowed it. */
+  loginToken(request: LoginTokenRequest): Promise<LoginResult> {
+    return this.json('loginToken', fillPath('loginToken', {}), { ...asJson(request), withToken: false });
   }
 
   /** The token of this client. */

@@ -15,6 +15,7 @@ import * as parameters from './parameters.js';
 export * from './access-model.js';
 export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
+export * from './login-model.js';
 export * from './owner-model.js';
 export * from './source-model.js';
 export * from './token-model.js';

@@ -24,6 +24,8 @@ export const PATHS = {
   suspendUser: '/api/v1/users/{id}/suspend',
   restoreUser: '/api/v1/users/{id}/restore',
   reportLeak: '/api/v1/tokens/report-leak',
+  loginRequests: '/api/v1/login/requests',
+  loginToken: '/api/v1/login/token',
   policies: '/api/v1/policies',
   owners: '/api/v1/owners',
   owner: '/api/v1/owners/{group}',

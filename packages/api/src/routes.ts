@@ -11,6 +11,7 @@
 import { ACCESS_ROUTES } from './access-routes.js';
 import { CATALOG_ROUTES } from './catalog-routes.js';
 import { FUNCTION_ROUTES } from './function-routes.js';
+import { LOGIN_ROUTES } from './login-routes.js';
 import { OWNER_ROUTES } from './owner-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
@@ -27,6 +28,7 @@ export const ROUTES = {
   ...SOURCE_ROUTES,
   ...OWNER_ROUTES,
   ...TRUSTED_PUBLISHER_ROUTES,
+  ...LOGIN_ROUTES,
   ...REGISTRY_ROUTES,
   ...ACCESS_ROUTES,
   ...USER_ROUTES,

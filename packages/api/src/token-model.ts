@@ -55,7 +55,7 @@ export const Identity = Token.extend({
 
 export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');
 /** No control characters, and none that reorder or hide text: a name is shown on terminals and in logs. */
-const TOKEN_NAME =
+export const VISIBLE_TEXT =
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]*$/;
 
 /** Names of actors without a token. */
@@ -67,7 +67,7 @@ export const CreateTokenRequest = z
       .string()
       .min(1)
       .max(100)
-      .regex(TOKEN_NAME, 'contains a control character or an invisible one')
+      .regex(VISIBLE_TEXT, 'contains a control character or an invisible one')
       .refine((name) => !RESERVED_NAMES.includes(name.trim().toLowerCase()), 'is reserved for the registry'),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
     groups: z

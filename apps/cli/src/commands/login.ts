@@ -12,18 +12,21 @@ export function registerLogin(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('login')))
     .summary('Sign in to a registry, and make it the default.')
     .description(
-      'Check a token with a registry, save it, and make the registry the one that commands use by default.',
+      'Sign in to a registry, save a token for it, and make it the one that commands use by default.',
     )
     .argument('[url]', 'URL of the registry, the same as --registry.')
-    .option('--token-stdin', 'Read the token from stdin, or from a prompt.')
+    .option('--token-stdin', 'Use a token from stdin, or from a prompt.')
+    .option('--no-browser', 'Print the page to open, and open no browser.')
     .option('--list', 'List the registries with a saved token.')
     .option('--use <url>', 'Make this registry with a saved token the default.')
     .addHelpText(
       'after',
       `
-The command reads the token from stdin, or from KRMHUB_TOKEN if it is for this
-registry. Otherwise, it prompts for the token. Only the origin of the registry
-gets it: see krmhub docs credentials. It can also be used by docker, podman,
+The command uses a token from stdin, or KRMHUB_TOKEN if it is for this registry.
+Otherwise, you sign in on a page of the registry, on this machine or another
+one, and allow the command to get a token there. If the registry has no sign-in
+for users, it prompts for a token. Only the origin of the registry gets the
+token: see krmhub docs credentials. It can also be used by docker, podman,
 crane, oras, and cosign: see krmhub docker-credential --help.
 
 You can be signed in to several registries. --registry and KRMHUB_REGISTRY take

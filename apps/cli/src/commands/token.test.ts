@@ -130,7 +130,7 @@ it('revokes a leaked token for any client, with the same output for unknown toke
   const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()) as { tokens: Token[] };
   expect(list.tokens.find(({ name }) => name === 'leaky')?.revokedReason).toBe('reported as leaked');
   expect((await run(['token', 'list'])).out()).toMatch(
-    /leaky\tpublish\t\*\trevoked 20\S+Z, reported as leaked\tnever\t20\S+Z\tadmin\t-\n/,
+    /leaky\tpublish\t\*\trevoked 20\S+Z, reported as leaked\tnever\t20\S+Z\tadmin\t-\t-\n/,
   );
   expectEnd(await report('krmhub_123'), 2, 'not a complete krmhub token');
   expect((await report('')).exitCode).toBe(2);
@@ -139,7 +139,7 @@ it('revokes a leaked token for any client, with the same output for unknown toke
 it('prints the last use of a token', async () => {
   const secret = (await run(['token', 'create', 'used', '--scope', 'publish'])).out().trim();
   const cell = async () =>
-    (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\t\S+\tadmin\t-\n/)?.[1];
+    (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\t\S+\tadmin\t-\t-\n/)?.[1];
   expect(await cell()).toBe('never');
   await run(['whoami'], { token: secret });
   expect(Date.now() - Date.parse((await cell()) ?? '')).toBeLessThan(600_000);

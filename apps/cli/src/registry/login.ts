@@ -19,8 +19,10 @@ export interface RegistryOptions {
 }
 
 export interface LoginOptions extends RegistryOptions {
-  /** Read the token from stdin, also from a terminal. */
+  /** Read the token from stdin, or from a prompt, instead of signing in on the page of the registry. */
   tokenStdin?: boolean;
+  /** False to open no browser. */
+  browser?: boolean;
 }
 
 export interface LogoutOptions extends RegistryOptions {
@@ -31,20 +33,24 @@ export interface LogoutOptions extends RegistryOptions {
 export async function login(io: Io, url: string | undefined, options: LoginOptions): Promise<void> {
   const chosen = chooseRegistry('login', url, options);
   const registry = parseRegistryUrl(registryUrl(io, chosen));
-  const token = await readToken(io, registry, options);
+  const given = await readGivenToken(io, registry, options);
+  const token = given ?? (await signIn(io, registry, chosen, options));
   const client = await connect(io, chosen, { token });
   const known = await client.whoami().catch((error: unknown) => {
     throw rejectedToken(error, client.url);
   });
-  await saveToken(io, registry, token, {
-    ...defined({ name: known.name, expiresAt: known.expiresAt }),
-    isDefault: true,
-  });
-  await printLine(io, escapeControls(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
+  const { user, teams = [], expiresAt } = known;
+  const name = user?.name ?? known.name;
+  await saveToken(io, registry, token, { ...defined({ name, expiresAt }), isDefault: true });
+  const inTeams = teams.length === 0 ? 'no team' : teams.map(({ team }) => team).join(', ');
+  const what = describeToken(known);
+  const who =
+    user === undefined ? `${name}: ${what}` : `${name} (${inTeams}): the token ${known.name} ${what}`;
+  await printLine(io, escapeControls(`logged in to ${client.url} as ${who}`));
   await printLine(io, `saved the token in ${credentialsFile(io)}; commands use this registry by default`);
   await printHelper(io, registry);
-  const given = environmentToken(io);
-  await printOverrides(io, { of: given?.token.trim() === token ? undefined : registry });
+  const variable = environmentToken(io);
+  await printOverrides(io, { of: variable?.token.trim() === token ? undefined : registry });
   const saved = { registry: client.url, ...known, file: credentialsFile(io) };
   await printData(io, options.output, saved, async () => undefined);
 }
@@ -125,18 +131,35 @@ function chooseRegistry(
   return url ?? registry;
 }
 
-/** Reads a token from stdin, else from KRMHUB_TOKEN if it is for this registry, else from the terminal. */
-async function readToken(io: Io, registry: URL, { tokenStdin = false }: LoginOptions): Promise<string> {
+/** Returns a token from stdin, else KRMHUB_TOKEN if it is for this registry; undefined if a person has to sign in. */
+async function readGivenToken(
+  io: Io,
+  registry: URL,
+  { tokenStdin = false }: LoginOptions,
+): Promise<string | undefined> {
   if (io.stdin.isTTY !== true) {
     const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
-    if (text.trim() !== '') return checkToken(text);
+    if (text.trim() !== '' || tokenStdin) return checkToken(text);
   }
   const given = tokenStdin ? undefined : environmentToken(io);
   if (given?.origin === registry.origin) return checkToken(given.token);
-  if (io.stdin.isTTY !== true) {
-    throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {
-      hint: `Pass the token on stdin, for example: krmhub login ${registry.origin} < data/admin.token`,
-    });
+  if (io.stdin.isTTY === true) return undefined;
+  throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {
+    hint: `Pass the token on stdin, for example: krmhub login ${registry.origin} < data/admin.token`,
+  });
+}
+
+/** Has the user sign in on the page of the registry, else asks for a token. */
+async function signIn(
+  io: Io,
+  registry: URL,
+  chosen: string | undefined,
+  { tokenStdin = false, browser = true }: LoginOptions,
+): Promise<string> {
+  if (!tokenStdin) {
+    const { signInOnPage } = await import('./device-login.js');
+    const token = await signInOnPage(io, await connect(io, chosen), { browser });
+    if (token !== undefined) return checkToken(token);
   }
   return checkToken(await readSecret(io, `Token for ${registry.origin}: `));
 }

@@ -1,3 +1,4 @@
+import type { Identity } from '@krmhub/api/model';
 import { isFirstToken } from '@krmhub/api/token-scopes';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
@@ -8,7 +9,7 @@ import type { RegistryOptions } from './login.js';
 import { printTokens } from './print-tokens.js';
 import { printOverrides } from './saved-logins.js';
 
-/** Prints the token that commands use, and what it can do. */
+/** Prints the token that commands use, whose it is, and what it can do. */
 export async function printIdentity(io: Io, options: RegistryOptions): Promise<void> {
   const client = await connect(io, options.registry);
   const token = await client.whoami();
@@ -17,16 +18,7 @@ export async function printIdentity(io: Io, options: RegistryOptions): Promise<v
   if (io.stderr.isTTY === true) await printLine(io, `registry: ${client.url}`);
   const url = new URL(client.url);
   await printOverrides(io, { of: savedLogin(io, url) === undefined ? undefined : url });
-  const { team, teamRights } = token;
-  if (teamRights !== undefined) {
-    const { owns, grants } = teamRights;
-    const groups = owns.length === 0 ? 'no group' : owns.join(', ');
-    await printLine(io, escapeControls(`team ${team} owns ${groups}`));
-    for (const { may, in: where } of grants) {
-      const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
-      await printLine(io, escapeControls(`team ${team} may ${may.join(', ')} in ${of} ${pattern}`));
-    }
-  }
+  for (const line of rightsLines(token)) await printLine(io, escapeControls(line));
   if (isFirstToken(token)) {
     await printLine(
       io,
@@ -38,4 +30,26 @@ export async function printIdentity(io: Io, options: RegistryOptions): Promise<v
       ].join('\n'),
     );
   }
+}
+
+/** Says who acts with the token, and what the teams may do, which bounds what the token can. */
+function rightsLines({ user, team, teamRights, teams = [], ssoGroups = [] }: Identity): string[] {
+  const bounding = teamRights === undefined ? teams : [{ team, ...teamRights }];
+  const lines = bounding.flatMap(({ team: name, owns, grants }) => [
+    `team ${name} owns ${owns.length === 0 ? 'no group' : owns.join(', ')}`,
+    ...grants.map(({ may, in: where }) => {
+      const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
+      return `team ${name} may ${may.join(', ')} in ${of} ${pattern}`;
+    }),
+  ]);
+  if (user === undefined) return lines;
+  const where = user.issuer.replace(/^https?:\/\//, '');
+  const groups = ssoGroups.length === 0 ? '' : `, with the groups ${ssoGroups.join(', ')} there`;
+  return [
+    `user: ${user.name} (${user.subject} at ${where})${groups}`,
+    ...(teams.length === 0
+      ? ['the user is in no team, so the token can read what is internal, and change nothing']
+      : []),
+    ...lines,
+  ];
 }

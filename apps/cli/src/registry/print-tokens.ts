@@ -16,8 +16,10 @@ export function describeToken(token: Token): string {
     ...(isLimitedBy(token.scopes, 'groups') || isLimitedBy(token.scopes, 'none') ? [groups] : []),
     ...(isLimitedBy(token.scopes, 'repositories') ? [repositories] : []),
   ];
-  const team = token.team === undefined ? '' : ` as team ${token.team}`;
-  const isWide = token.team === undefined && token.scopes.some((scope) => scope !== 'audit');
+  const team =
+    token.user !== undefined ? ', where you may' : token.team === undefined ? '' : ` as team ${token.team}`;
+  const isWide =
+    token.team === undefined && token.user === undefined && token.scopes.some((scope) => scope !== 'audit');
   const wide = isWide && targets.some((target) => target.startsWith('all ')) ? ', private ones too' : '';
   return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}${wide}${team}, ${expiry}`;
 }
@@ -28,7 +30,9 @@ const SHORT_ID = 8;
 export async function printTokens(io: Io, tokens: readonly Token[]): Promise<void> {
   const now = io.now();
   const team = (token: Token) => token.team ?? '-';
+  const user = (token: Token) => token.user?.name ?? '-';
   const hasTeams = tokens.some((token) => token.team !== undefined);
+  const hasUsers = tokens.some((token) => token.user !== undefined);
   const columns = [
     { header: 'ID' },
     { header: 'NAME', min: 8 },
@@ -38,6 +42,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     { header: 'EXPIRES', min: 10 },
     { header: 'LAST USED' },
     ...(hasTeams ? [{ header: 'TEAM' }] : []),
+    ...(hasUsers ? [{ header: 'USER' }] : []),
   ];
   await printTable(io, columns, tokens, {
     terminal: (token) => [
@@ -49,6 +54,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       expiry(token, now),
       token.lastUsedAt === undefined ? 'never' : relativeTime(token.lastUsedAt, now),
       ...(hasTeams ? [team(token)] : []),
+      ...(hasUsers ? [user(token)] : []),
     ],
     pipe: (token) => [
       token.id,
@@ -60,6 +66,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       token.createdAt,
       token.createdBy,
       team(token),
+      user(token),
     ],
   });
 }

@@ -42,6 +42,7 @@ const OWN_SEGMENTS = new Set([
   'v2',
   'functions',
   'functions.atom',
+  'login',
   'operate',
   'sign-in',
   'sign-out',

@@ -243,6 +243,10 @@ const GUARDS: Guards = {
     ...[
       'session',
       'endSession',
+      'addLoginRequest',
+      'loginRequest',
+      'answerLogin',
+      'useLogin',
       'putSecret',
       'takeSecret',
       'addUpload',

@@ -185,6 +185,8 @@ export function publicEventsPath({ before }: { before?: number | undefined } = {
 
 export const SIGN_IN = '/sign-in';
 export const SIGN_OUT = '/sign-out';
+/** The page on which a user allows a program to sign in. */
+export const DEVICE_LOGIN = '/login/device';
 export const TOKENS = '/operate/tokens';
 export const NEW_TOKEN = '/operate/tokens/new';
 export const RECIPES = '/operate/recipes';
@@ -214,7 +216,7 @@ export function startSignInPath(provider: string, from: string): string {
 
 /** Whether a page shows who is signed in by itself, or nobody is. */
 export function isOperatorPath(path: string): boolean {
-  return [OPERATE, SIGN_IN, SIGN_OUT].some((own) => path === own || path.startsWith(`${own}/`));
+  return [OPERATE, SIGN_IN, SIGN_OUT, DEVICE_LOGIN].some((own) => path === own || path.startsWith(`${own}/`));
 }
 
 /** Returns the path of the form that ends a session of the signed-in user. */

@@ -30,6 +30,8 @@ const ACTIONS = {
   'token.use': 'used a token for the first time on a day (UTC)',
   'user.suspend': 'suspended a user',
   'user.restore': 'ended the suspension of a user',
+  'login.approve': 'allowed a program to sign in',
+  'login.deny': 'denied that a program signs in',
   'operator.sign-in': 'signed in to the operator pages',
   'operator.sign-out': 'signed out of the operator pages',
   'session.end': 'ended sessions of a user',

@@ -116,7 +116,7 @@ describe('requests of one address', () => {
 
   it('have a class for every route of the contract', () => {
     // Of clients without a token.
-    const isRead = new Set(['reportLeak', 'exchangeToken']);
+    const isRead = new Set(['reportLeak', 'exchangeToken', 'requestLogin', 'loginToken']);
     for (const [name, route] of Object.entries(ROUTES)) {
       const rateLimitClass = RATE_LIMIT_CLASSES[name as keyof typeof RATE_LIMIT_CLASSES];
       if (route.method !== 'get' && !isRead.has(name)) expect(rateLimitClass, name).toBe('write');

@@ -38,6 +38,8 @@ export const RATE_LIMIT_CLASSES = {
   removePublisher: 'write',
   oidcAudience: 'free',
   exchangeToken: 'read',
+  requestLogin: 'read',
+  loginToken: 'read',
   access: 'read',
   applyAccess: 'write',
   checkAccess: 'write',

@@ -3,7 +3,7 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
-import type { TokenRecord, TokenStore } from '@krmhub/catalog';
+import type { TokenRecord, TokenStore, UserRecord } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { plural } from '@krmhub/schema/text';
@@ -67,6 +67,8 @@ export interface NewToken {
   repositories: readonly string[];
   /** Absent: no team bounds its rights. */
   team?: string | undefined;
+  /** Absent: it is not the token of a person. */
+  user?: UserRecord | undefined;
   /** Absent: the token does not expire. */
   expiresInDays?: number;
 }
@@ -83,7 +85,8 @@ export async function createToken(
   return { token, secret };
 }
 
-function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRecord {
+/** Returns a new token, which is not stored. */
+export function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRecord {
   return {
     id: randomUUID(),
     name: wanted.name,
@@ -94,6 +97,7 @@ function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRe
     createdBy: context.by,
     ...defined({
       team: wanted.team,
+      user: wanted.user,
       expiresAt:
         wanted.expiresInDays === undefined
           ? undefined

@@ -86,6 +86,7 @@ export const LEFT_OUT_TABLES: Readonly<Record<string, string>> = {
   function_text_whole: SEARCH,
   setting: 'places of the blobs and keys: the copy has its own',
   operator_session: SESSION,
+  login_request: 'programs that wait to sign in: they ask the copy again',
   one_time_secret: SESSION,
   process: PROCESSES,
   lease: PROCESSES,

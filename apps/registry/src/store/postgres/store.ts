@@ -23,6 +23,7 @@ import { DELETE_UNUSED_SEGMENTS } from '../records/snapshots/segments.js';
 import { servedEntries } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { takedownRows } from '../records/takedowns/takedowns.js';
+import { loginRows } from '../records/tokens/login-requests.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
@@ -74,6 +75,7 @@ export function openPostgresStore(
     ...takedownRows(sql, { search: followedIndex, erase: () => erase(url, process) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
+    ...loginRows(sql),
     ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),

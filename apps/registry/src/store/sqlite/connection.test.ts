@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DROP_NEWER_TABLES } from '../../testing/newer-tables.js';
 import * as artifacts from '../records/schema/artifacts.js';
 import * as audit from '../records/schema/audit.js';
+import * as loginRequests from '../records/schema/login-requests.js';
 import * as ownerClaims from '../records/schema/owner-claims.js';
 import * as releaseFiles from '../records/schema/release-files.js';
 import * as releaseNotes from '../records/schema/release-notes.js';
@@ -64,6 +65,7 @@ describe('migrations', () => {
       ...releaseWords,
       ...runtimePins,
       ...sessions,
+      ...loginRequests,
       ...uploads,
       ...artifacts,
       ...segments,

@@ -23,6 +23,7 @@ import { profileRows } from '../records/snapshots/profiles.js';
 import { servedEntries } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { takedownRows } from '../records/takedowns/takedowns.js';
+import { loginRows } from '../records/tokens/login-requests.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
 import { tokenRows } from '../records/tokens/tokens.js';
@@ -77,6 +78,7 @@ export function createStore(connection: Connection): RegistryStore {
     ...takedownRows(sql, { search, erase: () => erase(connection) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
+    ...loginRows(sql),
     ...uploadRows(sql),
     ...settingRows(sql),
     ...policyRows(sql),

@@ -268,11 +268,12 @@ describe('a user with fewer rights', () => {
     ['a yanker of everything', ['yank'], ['*']],
     ['a pusher', ['push'], ['*']],
   ];
-  // The lifecycle of a release needs the scope yank for its group, the audit log the scope audit, and sessions a user:
-  // releases.test.ts, audit.test.ts, and own-things.test.ts have their cases.
+  // The lifecycle of a release needs the scope yank for its group, the audit log the scope audit, sessions a user, and
+  // device login a program: releases.test.ts, audit.test.ts, own-things.test.ts, device-login.test.ts have their cases.
   const pages = Object.values(OPERATE_ROUTES).filter(
     ({ path: page }) =>
       !page.startsWith('/sign-') &&
+      page !== '/login/device' &&
       !page.endsWith('{release}') &&
       page !== '/operate/audit' &&
       !page.startsWith('/operate/sessions'),

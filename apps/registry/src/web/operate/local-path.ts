@@ -3,7 +3,7 @@ import { OPERATE, SIGN_IN, SIGN_OUT } from '../addresses.js';
 /** Safe characters only: no `//`, `..`, backslash, scheme or percent-encoding can lead to another site. */
 const SEGMENT = '[A-Za-z0-9](?:[A-Za-z0-9-]|\\.(?!\\.)){0,252}';
 const OWN_PATH = new RegExp(
-  `^/(?:operate|functions|catalogs|policies|events)(?:/${SEGMENT}){0,5}(?:\\?[a-z]{1,20}=${SEGMENT}(?:&[a-z]{1,20}=${SEGMENT}){0,3})?$`,
+  `^/(?:operate|login|functions|catalogs|policies|events)(?:/${SEGMENT}){0,5}(?:\\?[a-z]{1,20}=${SEGMENT}(?:&[a-z]{1,20}=${SEGMENT}){0,3})?$`,
 );
 
 /** Returns the path to open after signing in: a page, and for any other path the first page of operators. */

@@ -1,5 +1,6 @@
 import type { RegistryApp } from '../../http/context.js';
-import { OPERATE, SIGN_IN, SIGN_OUT } from '../addresses.js';
+import { DEVICE_LOGIN, OPERATE, SIGN_IN, SIGN_OUT } from '../addresses.js';
+import { DEVICE_ROUTES, type DevicePageDeps, deviceRoutes } from '../device/device-routes.js';
 import { ACCESS_PAGE_ROUTES, type AccessPageDeps, accessPageRoutes } from './access-routes.js';
 import { AUDIT_PAGE_ROUTES, type AuditPageDeps, auditPageRoutes } from './audit-routes.js';
 import { EVENT_PAGE_ROUTES, type EventPageDeps, eventPageRoutes } from './event-routes.js';
@@ -19,6 +20,7 @@ import { USER_PAGE_ROUTES, type UserPageDeps, userPageRoutes } from './user-rout
 export const OPERATE_ROUTES = {
   ...SIGN_IN_ROUTES,
   ...PROVIDER_ROUTES,
+  ...DEVICE_ROUTES,
   ...OVERVIEW_ROUTES,
   ...SESSION_ROUTES,
   ...USER_PAGE_ROUTES,
@@ -34,6 +36,7 @@ export const OPERATE_ROUTES = {
 } as const;
 
 export type OperateDeps = OperatorPagesDeps &
+  DevicePageDeps &
   OverviewDeps &
   UserPageDeps &
   SourcePageDeps &
@@ -49,7 +52,7 @@ export type OperateDeps = OperatorPagesDeps &
 /** Serves the pages of operators, who sign in with a token of the registry. */
 export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   // Also for unknown and refused pages.
-  for (const path of [`${OPERATE}/*`, `${SIGN_IN}/*`, SIGN_OUT]) {
+  for (const path of [`${OPERATE}/*`, `${SIGN_IN}/*`, SIGN_OUT, `${DEVICE_LOGIN}/*`]) {
     app.use(path, async (c, next) => {
       c.set('isPrivate', true);
       await next();
@@ -58,6 +61,7 @@ export function operateRoutes(app: RegistryApp, deps: OperateDeps): void {
   const pages = new OperatorPages(app, deps);
   signInRoutes(app, deps, pages);
   providerRoutes(app, deps, pages);
+  deviceRoutes(deps, pages);
   overviewRoutes(deps, pages);
   sessionRoutes(deps, pages);
   userPageRoutes(deps, pages);

@@ -1,0 +1,55 @@
+import type { Act, TokenRecord } from '@krmhub/catalog';
+import type { RequestOrigin } from '@krmhub/schema';
+
+/** What the user allowed, who is found again when the token is made. */
+export interface LoginApproval {
+  /** ID of the user. Absent for somebody who signed in with a token. */
+  user?: string;
+  /** Hash of that token. */
+  tokenHash?: string;
+  /** Name of the user or the token, for the audit log. */
+  by: string;
+  scopes: string[];
+  days: number;
+}
+
+/** A program that waits for a user to allow it to sign in. */
+export interface LoginRequestRecord {
+  /** SHA-256 of the program's secret, in hexadecimal: nothing that is stored gets the token. */
+  hash: string;
+  /** What the user compares. */
+  code: string;
+  /** What the program says that it is. */
+  client: string;
+  address: string;
+  /** What is counted as one client. */
+  network: string;
+  /** UTC. */
+  createdAt: string;
+  /** UTC. */
+  expiresAt: string;
+  state: 'pending' | 'approved' | 'denied' | 'used';
+  /** Absent unless a user allowed it. */
+  approval?: LoginApproval;
+}
+
+/** Programs that wait for a user. */
+export interface LoginStore {
+  /**
+   * Adds a request after it has deleted expired ones. Deletes the oldest ones above `max`; does nothing if the network
+   * has `maxOfNetwork`, or if another request has the code.
+   */
+  addLoginRequest(
+    request: LoginRequestRecord,
+    limits: { max: number; maxOfNetwork: number },
+  ): Promise<'added' | 'too-many' | 'same-code'>;
+  /** Returns also an expired request. */
+  loginRequest(by: { hash: string } | { code: string }): Promise<LoginRequestRecord | undefined>;
+  /** Allows or denies a request that nobody answered, and that has not expired. Returns whether it did. */
+  answerLogin(code: string, answer: LoginApproval | 'denied', act: Act): Promise<boolean>;
+  /** Adds the token of an approved request that has not expired, once. Returns whether it did. */
+  useLogin(
+    request: { hash: string; at: string },
+    token: { record: TokenRecord; hash: string; origin: RequestOrigin },
+  ): Promise<boolean>;
+}

@@ -1,0 +1,78 @@
+import { defined } from '@krmhub/schema/defined';
+import { eq, sql } from 'drizzle-orm';
+import type { LoginRequestRecord, LoginStore } from '../../login-store.js';
+import type { Sql } from '../../sql/sql.js';
+import { change, query, text } from '../../sql/statement.js';
+import { appendAudit } from '../audit/append-audit.js';
+import { loginRequests } from '../schema/login-requests.js';
+import { insertToken } from './tokens.js';
+
+const byHash = query((db) =>
+  db
+    .select()
+    .from(loginRequests)
+    .where(eq(loginRequests.hash, sql.placeholder('hash'))),
+);
+const byCode = query((db) =>
+  db
+    .select()
+    .from(loginRequests)
+    .where(eq(loginRequests.code, sql.placeholder('code'))),
+);
+const deleteExpired = text('DELETE FROM login_request WHERE expires_at <= :now');
+const deleteOldest = text(
+  `DELETE FROM login_request WHERE hash IN (SELECT hash FROM login_request
+     ORDER BY created_at DESC, hash LIMIT 1000000 OFFSET :others)`,
+);
+const countOfNetwork = text<{ count: number }>(
+  'SELECT count(*) AS count FROM login_request WHERE network = :network',
+);
+const answer = text(
+  `UPDATE login_request SET state = :state, approval = :approval
+     WHERE code = :code AND state = 'pending' AND expires_at > :at`,
+);
+const use = text(
+  `UPDATE login_request SET state = 'used' WHERE hash = :hash AND state = 'approved' AND expires_at > :at`,
+);
+
+export function loginRows({ readOne, write }: Sql): LoginStore {
+  return {
+    addLoginRequest: (request, { max, maxOfNetwork }) =>
+      write(function* () {
+        yield* deleteExpired.run({ now: request.createdAt });
+        const { network, code } = request;
+        if (Number((yield* countOfNetwork.first({ network }))?.count) >= maxOfNetwork) return 'too-many';
+        if ((yield* byCode.first({ code })) !== undefined) return 'same-code';
+        yield* deleteOldest.run({ others: max - 1 });
+        yield* change((db) => db.insert(loginRequests).values(request)).run();
+        return 'added';
+      }),
+    loginRequest: (by) =>
+      readOne(function* () {
+        const row = 'hash' in by ? yield* byHash.first(by) : yield* byCode.first(by);
+        return row && record(row);
+      }),
+    answerLogin: (code, given, act) =>
+      write(function* () {
+        const isDenied = given === 'denied';
+        const [state, approval] = isDenied ? ['denied', null] : ['approved', JSON.stringify(given)];
+        if ((yield* answer.run({ code, state, approval, at: act.at })) === 0) return false;
+        const { client, address } = (yield* byCode.first({ code }))!;
+        const { scopes, days } = isDenied ? {} : given;
+        const detail = { client, address, ...defined({ scopes: scopes?.join(' '), days }) };
+        const action = isDenied ? ('login.deny' as const) : ('login.approve' as const);
+        yield* appendAudit({ ...act, action, object: 'login', outcome: 'done', detail });
+        return true;
+      }),
+    useLogin: (request, { record: token, hash, origin }) =>
+      write(function* () {
+        if ((yield* use.run({ ...request })) === 0) return false;
+        yield* insertToken(token, hash, origin);
+        return true;
+      }),
+  };
+}
+
+function record({ approval, ...row }: typeof loginRequests.$inferSelect): LoginRequestRecord {
+  return { ...row, ...defined({ approval: approval ?? undefined }) };
+}
