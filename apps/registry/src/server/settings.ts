@@ -250,7 +250,7 @@ export const SETTINGS = {
     name: 'KRMHUB_OIDC_FILE',
     unit: 'file',
     default: 'none',
-    why: 'YAML list of several providers, instead of the settings of one. Each has the fields `issuer`, `clientId`, `clientSecret` or `clientSecretFile`, `scopes`, `groupsClaim`, `subjectClaim`, and `name`. The groups that teams name without an issuer are of the first one. The registry reads the file at startup.',
+    why: 'YAML list of several providers, instead of the settings of one. Each has the fields `issuer`, `clientId`, `clientSecret` or `clientSecretFile`, `scopes`, `groupsClaim`, `subjectClaim`, and `name`. The groups that teams name without an issuer are of the first one, and the others have the redirect URI `/sign-in/NAME/callback`. The registry reads the file at startup.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',

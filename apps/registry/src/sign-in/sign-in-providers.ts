@@ -11,15 +11,25 @@ export class SignInProviders {
     { signIn = [], publicUrl = '' }: { signIn?: readonly ProviderSettings[]; publicUrl?: string },
     { temporaryFolder, clock }: { temporaryFolder: string; clock: () => Date },
   ) {
-    this.all = signIn.map((settings) => {
+    this.all = signIn.map((settings, index) => {
       const fetch = providerFetch(settings.issuer, { temporaryFolder });
-      return new IdentityProvider(settings, { fetch, redirectUri: `${publicUrl}${CALLBACK}`, clock });
+      const path = index === 0 ? CALLBACK : OTHER_CALLBACK.replace('{provider}', settings.id);
+      return new IdentityProvider(settings, { fetch, redirectUri: `${publicUrl}${path}`, clock });
     });
   }
 
   /** Finds a provider by its ID in paths. */
   byId(id: string): IdentityProvider | undefined {
     return this.all.find(({ settings }) => settings.id === id);
+  }
+
+  /**
+   * Finds the provider that answers at its own redirect URI; without an ID, the first one. Else a provider could send
+   * browsers on to another one, and get its codes (RFC 9700, section 4.4).
+   */
+  byCallback(id: string | undefined): IdentityProvider | undefined {
+    const [first, ...others] = this.all;
+    return id === undefined ? first : others.find(({ settings }) => settings.id === id);
   }
 
   /** Finds the provider of a user. */
@@ -33,5 +43,7 @@ export class SignInProviders {
   }
 }
 
-/** Path of the redirect URI, which operators register at their providers. */
+/** Path of the redirect URI of the first provider, which operators register there. */
 export const CALLBACK = '/sign-in/callback';
+/** Path of that of another provider. */
+export const OTHER_CALLBACK = '/sign-in/{provider}/callback';

@@ -4,7 +4,7 @@ import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { IdentityProvider } from '../../sign-in/identity-provider.js';
 import { beginFlow, readFlow, type SignInFlow } from '../../sign-in/sign-in-flow.js';
-import { CALLBACK, type SignInProviders } from '../../sign-in/sign-in-providers.js';
+import { CALLBACK, OTHER_CALLBACK, type SignInProviders } from '../../sign-in/sign-in-providers.js';
 import { SIGN_IN, signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import type { Site } from '../site.js';
@@ -30,6 +30,12 @@ export const PROVIDER_ROUTES = {
     path: CALLBACK,
     // Read as the provider sent it.
     request: { query: z.looseObject({}) },
+    responses: { 200: { description: 'Signed in' } },
+  }),
+  finishOtherSignIn: createRoute({
+    method: 'get',
+    path: OTHER_CALLBACK,
+    request: { params: z.object({ provider: z.string() }), query: z.looseObject({}) },
     responses: { 200: { description: 'Signed in' } },
   }),
 } as const;
@@ -63,14 +69,20 @@ export function providerRoutes(
     }
   });
 
-  servePage(app, PROVIDER_ROUTES.finishSignIn, {}, async (c) => {
+  servePage(app, PROVIDER_ROUTES.finishSignIn, {}, (c) => land(c, signIn.byCallback(undefined)));
+  servePage(app, PROVIDER_ROUTES.finishOtherSignIn, {}, (c, { params }) =>
+    land(c, signIn.byCallback(params.provider)),
+  );
+
+  /** A browser comes back to the redirect URI of a provider. */
+  const land = async (c: RegistryContext, provider: IdentityProvider | undefined): Promise<Response> => {
     const query = new URL(c.req.url).searchParams;
     const limits = c.get('limits');
     limits.refuseGuessing(c, undefined);
     c.set('attempt', { action: 'operator.sign-in', object: 'operate' });
     const flow = ownFlow(c, query);
-    const provider = flow && signIn.byId(flow.provider);
-    if (flow === undefined || provider === undefined) return refuse(c, NOT_BEGUN, localPath(undefined));
+    if (provider === undefined || flow?.provider !== provider.settings.id)
+      return refuse(c, NOT_BEGUN, localPath(undefined));
     // Once only.
     cookie.clear(c);
     const to = localPath(flow.from);
@@ -83,7 +95,7 @@ export function providerRoutes(
         limits.recordLogin(c, undefined, false);
       return refuse(c, error, to);
     }
-  });
+  };
 
   /** Returns the sign-in that this browser began, if the provider answers that one, and in time. */
   const ownFlow = (c: RegistryContext, query: URLSearchParams): SignInFlow | undefined => {
