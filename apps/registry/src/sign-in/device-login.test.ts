@@ -1,6 +1,7 @@
 import type { LoginResult, PendingLogin, Token } from '@krmhub/api/model';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createToken } from '../http/auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { signedIn, TestBrowser } from '../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -326,6 +327,22 @@ describe('somebody who signed in with a token', () => {
     expect((await answer(browser, login.code)).status).toBe(403);
     expect((await ask(login)).status).toBe(202);
     expect((await answer(browser, login.code, { answer: 'deny' })).status).toBe(303);
+  });
+
+  it('cannot allow one with a personal token, which would get one without its limits', async () => {
+    const { user } = await userSignedIn(registry);
+    const wanted = { name: 'ci', scopes: ['read' as const], groups: ['a.example.com'], repositories: ['a'] };
+    const context = { now: registry.parts.clock(), by: user.name };
+    const limited = await createToken(registry.parts.store, { ...wanted, user, expiresInDays: 1 }, context);
+    const browser = new TestBrowser(registry);
+    expect((await browser.signIn(limited.secret)).status).toBe(303);
+    const login = await start();
+    expect((await answer(browser, login.code, { days: '365' })).status).toBe(403);
+    expect((await ask(login)).status).toBe(202);
+    // Nor does it end another one.
+    const other = await createToken(registry.parts.store, { ...wanted, user }, context);
+    expect((await browser.act(`/operate/tokens/${other.token.id}/revoke`)).status).toBe(403);
+    expect(await whoami(other.secret)).toMatchObject({ name: 'ci' });
   });
 
   it('gives rights over the whole registry only if asked', async () => {

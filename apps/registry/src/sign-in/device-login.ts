@@ -7,6 +7,7 @@ import { defined } from '@krmhub/schema/defined';
 import { lackingRights } from '../http/auth/authorize.js';
 import { type TokenDeps, tokenDays } from '../http/auth/issue-token.js';
 import { hashSecret, newSecret, newToken, tokenProblem } from '../http/auth/tokens.js';
+import { isSessionToken } from '../http/auth/user-session.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { LoginApproval, LoginRequestRecord, LoginStore } from '../store/login-store.js';
 
@@ -78,8 +79,8 @@ export function loginProblem(
   { access: { rules } }: Pick<DeviceLoginDeps, 'access'>,
   token: TokenRecord,
 ): string | undefined {
-  if (token.user !== undefined) return undefined;
-  // Else a token could have another one that lives longer.
+  if (isSessionToken(token)) return undefined;
+  // Else a token, also a personal one, could have another one that may more, and lives longer.
   const isAdministrator = lackingRights(rules, token, 'admin').length === 0;
   return isAdministrator ? undefined : `the token "${token.name}" may not create tokens`;
 }
@@ -170,7 +171,7 @@ async function loginToken(
   if (user !== undefined) {
     const problem = tokenProblem(token, now, config);
     if (problem !== undefined) throw refuse(`it is ${problem}`);
-    return token;
+    if (tokenHash === undefined) return token;
   }
   const allowing = tokenHash === undefined ? undefined : await store.tokenByHash(tokenHash);
   if (allowing === undefined || tokenProblem(allowing, now, config) !== undefined) {

@@ -34,7 +34,12 @@ export function sessionToken({ hash, createdAt, expiresAt }: UserSession, user: 
   };
 }
 
+/** Whether a token stands for the session of a user, and is not a personal token, which has limits of its own. */
+export function isSessionToken({ id, user }: Pick<TokenRecord, 'id' | 'user'>): boolean {
+  return user !== undefined && id.startsWith(PREFIX);
+}
+
 /** For messages, such as `the token "ci"`. */
-export function credentialText({ id, name, user }: Pick<TokenRecord, 'id' | 'name' | 'user'>): string {
-  return user !== undefined && id.startsWith(PREFIX) ? `the user "${user.name}"` : `the token "${name}"`;
+export function credentialText(token: Pick<TokenRecord, 'id' | 'name' | 'user'>): string {
+  return isSessionToken(token) ? `the user "${token.user?.name}"` : `the token "${token.name}"`;
 }

@@ -1,4 +1,5 @@
 import type { Action } from '@krmhub/catalog';
+import { isSessionToken } from '../../http/auth/user-session.js';
 import {
   AUDIT,
   EVENTS,
@@ -74,7 +75,7 @@ const TABS: readonly Tab[] = [
 export function openTabs(operator: Operator): readonly Tab[] {
   const { rules, token } = operator;
   return TABS.filter(({ path, needs }) => {
-    if (path === TOKENS && token.user !== undefined) return true;
+    if (path === TOKENS && isSessionToken(token)) return true;
     // It shows all policies, also those of groups that the operator may not read.
     const needed = path === OPERATE_POLICIES && rules.hidesAnything ? CHANGES : needs;
     return needed === undefined || mayOpen(operator, needed);

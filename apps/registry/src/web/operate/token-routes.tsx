@@ -6,6 +6,7 @@ import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
 import type { TokenDeps } from '../../http/auth/issue-token.js';
 import { issueToken, revokeToken, tokenDays } from '../../http/auth/issue-token.js';
+import { isSessionToken } from '../../http/auth/user-session.js';
 import { tokenDetail } from '../../http/presentation.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { createdTokenPath, NEW_TOKEN, TOKENS } from '../addresses.js';
@@ -88,7 +89,8 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
   });
 
   const shown = (token: TokenRecord) => tokenWithState(token, deps);
-  const needsUnlessOwn = ({ token }: Operator) => (token.user === undefined ? needs : undefined);
+  // A personal token does not end the others of its user.
+  const needsUnlessOwn = ({ token }: Operator) => (isSessionToken(token) ? undefined : needs);
   /** Returns all tokens for administrators, and for other users their own. */
   const visibleTokens = async (operator: Operator): Promise<TokenRecord[]> => {
     if (mayOpen(operator, needs)) return store.tokens();
