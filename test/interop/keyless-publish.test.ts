@@ -12,7 +12,16 @@ const NAME = 'functions.example.com/SetLabels@2.0.0';
 const workflow: Identity = {
   subject: 'https://example.com/team/.ci/release.yaml@refs/tags/v2.0.0',
   issuer: 'https://token.example.com',
+  claims: {
+    repository: 'example/functions',
+    repository_id: '123',
+    ref: 'refs/tags/v2.0.0',
+    sha: '1a2b3c4d5e6f708192a3b4c5d6e7f80910a1b2c3',
+    event_name: 'push',
+    workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v2.0.0',
+  },
 };
+const BUILT = 'built from github.com/example/functions at 1a2b3c4 by release.yml on the tag v2.0.0';
 
 const { folder, remove } = temporaryFolder();
 const user = new SigningUser(folder);
@@ -36,6 +45,9 @@ spec:
   signers:
   - issuer: ${workflow.issuer}
     subjectPattern: ^https://example\\.com/team/\\.ci/release\\.yaml@refs/tags/v[0-9.]+$
+    repositoryId: "123"
+    ref: refs/tags/v*
+    trigger: push
 `,
   );
   Object.assign(user.env, registry.env);
@@ -65,10 +77,19 @@ async function publish(
 
 it('is refused for another workflow, another issuer and another sigstore', async () => {
   const branch = { ...workflow, subject: workflow.subject.replace('refs/tags/v2.0.0', 'refs/heads/main') };
+  const again = {
+    ...workflow,
+    claims: { ...workflow.claims, repository_id: '456', event_name: 'workflow_dispatch' },
+  };
   const elsewhere = { ...workflow, issuer: 'https://token.example.net' };
   for (const [identity, by, reason] of [
     [branch, sigstore, 'refs/heads/main'],
     [elsewhere, sigstore, 'token.example.net'],
+    [
+      again,
+      sigstore,
+      'requires another source: repositoryId is "456", expected 123; trigger is "workflow_dispatch", expected push',
+    ],
     [workflow, stranger, 'could not be verified (the sigstore instance of this registry)'],
   ] as const) {
     const { code, stderr } = await publish(identity, by);
@@ -84,6 +105,7 @@ it('is published by the workflow, with the time from the log and the authority',
   expect(page).toContain(
     `verified as ${workflow.subject} (${workflow.issuer}) by the registry policy workflows`,
   );
+  expect(page).toContain(BUILT);
   const { bundles } = (await (
     await fetch(`${registry.url}/api/v1/functions/functions.example.com/SetLabels/releases/2.0.0/bundles`)
   ).json()) as {
@@ -92,4 +114,36 @@ it('is published by the workflow, with the time from the log and the authority',
   expect(Math.abs(Date.parse(bundles[0]!.signedAt!) - Date.parse(bundles[0]!.receivedAt))).toBeLessThan(
     60_000,
   );
+});
+
+it('is verified by a trust policy of a user that names the repository', async () => {
+  const trust = (repositoryId: string) => {
+    const signer = { issuer: workflow.issuer, repositoryId, ref: 'refs/tags/*' };
+    const spec = { groups: ['functions.example.com'], signers: [signer] };
+    const document = {
+      apiVersion: 'krmhub.dev/v1alpha1',
+      kind: 'SigningPolicy',
+      metadata: { name: 'mine' },
+      spec,
+    };
+    writeFileSync(path.join(folder, 'trust.yaml'), JSON.stringify(document), { mode: 0o600 });
+    user.env.KRMHUB_TRUST = path.join(folder, 'trust.yaml');
+  };
+  trust('123');
+  const { code, stdout, stderr } = await user.krmhub('verify', NAME, '-o', 'json');
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain(BUILT);
+  expect(JSON.parse(stdout)).toMatchObject({
+    verified: true,
+    policy: 'mine',
+    bundles: [
+      { builtFrom: BUILT, signer: { source: { sourceRepositoryIdentifier: '123', buildTrigger: 'push' } } },
+    ],
+  });
+  trust('456');
+  const refused = await user.krmhub('verify', NAME);
+  expect([refused.code, refused.stderr]).toEqual([
+    4,
+    expect.stringContaining('the policy mine requires another source: repositoryId is "123", expected 456'),
+  ]);
 });

@@ -55,6 +55,13 @@ export const Release = ReleaseSummary.extend({
   run: WorkflowRun.optional().openapi({
     description: 'The run that published it. Absent for a token of a person or a robot',
   }),
+  builtFrom: exactOptional(
+    z.string().openapi({
+      description:
+        'What the certificate of its verified signature states about the build, in one line. Absent if the signature is rejected',
+      example: 'built from github.com/example/functions at 1a2b3c4 by release.yml on the tag v1.0.0',
+    }),
+  ),
   bundles: z
     .array(Bundle)
     .openapi({ description: 'Signatures and attestations in the order in which they were received' }),

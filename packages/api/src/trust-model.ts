@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { ATTESTATION_TYPES, type AttestationType } from '@krmhub/schema/documents/attestation';
 import { SOURCE_REQUIREMENTS, type SourceField } from '@krmhub/schema/documents/signer';
-import { Diagnostic, DigestText, exactOptional, Time } from './base-model.js';
+import { Diagnostic, DigestText, exactOptional, SourceIdentity, Time } from './base-model.js';
 
 /** Signatures, verdicts and signing policies. */
 
@@ -50,6 +50,7 @@ export const Bundle = z
       .string()
       .optional()
       .openapi({ description: 'The signer. Absent if the registry does not know the key' }),
+    source: exactOptional(SourceIdentity),
     signedAt: Time.optional().openapi({
       description: 'Time from a transparency log or a timestamp authority',
     }),

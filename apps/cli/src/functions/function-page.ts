@@ -195,7 +195,7 @@ function runFacts(run: Release['run']): [string, string][] {
 function releaseFacts(
   sheet: Sheet,
   { release, releaseUrl, reference }: NonNullable<FunctionPage['known']>,
-): [string, string][] {
+): [string, string | undefined][] {
   const { tests = [] } = release;
   const reports = new Set(tests.map(({ bundle }) => bundle));
   return [
@@ -203,6 +203,7 @@ function releaseFacts(
     ...runFacts(release.run),
     ['digest', release.digest],
     ['signature', release.signature.text],
+    ['source', release.builtFrom],
     ...tests.map(({ text }): [string, string] => ['tests', text]),
     ...release.bundles
       .filter(({ claim, digest }) => claim === 'attestation' && !reports.has(digest))

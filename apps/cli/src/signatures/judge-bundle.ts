@@ -1,3 +1,4 @@
+import { describeSource } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { plural } from '@krmhub/schema/text';
 import {
@@ -30,6 +31,8 @@ export interface JudgedBundle {
   release?: string;
   /** Present if every check before the identity passed. */
   signer?: Signer;
+  /** What a verified bundle was built from, in one line. Foreign text. */
+  builtFrom?: string;
   signedAt?: string;
   checks: Check[];
 }
@@ -87,14 +90,17 @@ export function describeBundle(
 ): JudgedBundle {
   const type = statement?.predicateType;
   const signed = statement === undefined ? undefined : signedRelease(statement);
+  const verified = judged.length > 0 && judged.every((check) => check.passed);
+  const built = verified && signer?.type === 'identity' ? describeSource(signer.source) : undefined;
   return {
     source,
     kind: type === undefined || SIGNATURES.includes(type) ? 'signature' : 'attestation',
-    verified: judged.length > 0 && judged.every((check) => check.passed),
+    verified,
     ...defined({
       predicateType: type,
       release: signed === undefined ? undefined : `${signed.group}/${signed.kind}@${signed.release}`,
       signer,
+      builtFrom: built,
       signedAt,
     }),
     checks: [...checks, ...judged],

@@ -2,6 +2,7 @@ import type * as api from '@krmhub/api/model';
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import {
   type AccessRules,
+  builtFrom,
   type CatalogEntryRow,
   describeSigner,
   type Event,
@@ -85,7 +86,10 @@ export function bundleDetail({
   return {
     ...bundle,
     whole: isWhole,
-    ...defined({ signer: signer === undefined ? undefined : describeSigner(signer) }),
+    ...defined({
+      signer: signer === undefined ? undefined : describeSigner(signer),
+      source: signer?.type === 'identity' ? signer.source : undefined,
+    }),
   };
 }
 
@@ -134,6 +138,7 @@ export function releaseDetail(
     kind: release.kind,
     readme: release.readme !== undefined,
     bundles: (release.bundles ?? []).map(bundleDetail),
+    ...defined({ builtFrom: builtFrom(judgeSignatures(policies, release, signedParts(release))) }),
     ...defined({ owner, notes, run, tests: tests.length === 0 ? undefined : tests }),
   };
 }

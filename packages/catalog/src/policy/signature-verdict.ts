@@ -1,6 +1,7 @@
 import { attestationType, type FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ReleaseAttestation, ReleaseBundle, ReleaseSignature, Signer } from '../ports/records.js';
+import { describeSource } from './describe-source.js';
 import { evaluateSignatures } from './evaluate-signatures.js';
 import { revocationReason } from './judge-signature.js';
 import { describeSigner, type SigningPolicy } from './signing-policy.js';
@@ -89,6 +90,14 @@ function judge(
 /** Reports whether a signature is valid and not rejected by a policy. */
 export function isSound({ state }: Pick<SignatureVerdict, 'state'>): boolean {
   return state === 'verified' || state === 'signed';
+}
+
+/**
+ * Returns where a release was built from, by the certificate of the signer in its verdict; undefined if the signature is
+ * rejected or states nothing. Has foreign text.
+ */
+export function builtFrom({ state, signer }: Pick<SignatureVerdict, 'state' | 'signer'>): string | undefined {
+  return isSound({ state }) && signer?.type === 'identity' ? describeSource(signer.source) : undefined;
 }
 
 const LABELS: Record<SignatureState, string> = {

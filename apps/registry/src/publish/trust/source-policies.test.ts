@@ -199,6 +199,37 @@ describe('a policy that requires attestations', () => {
   });
 });
 
+describe('the source of a release', () => {
+  const read = async () =>
+    (await registry.send<{ builtFrom?: string; bundles: object[] }>('GET', releasePath(RELEASE))).body;
+  const page = async () =>
+    (await registry.request('/functions/example.com/SetLabels/releases/1.0.0/signatures')).text();
+  const TEXT = 'built from github.com/example/functions at 1a2b3c4 by release.yml on the tag v1.0.0';
+
+  it('is shown while its signature is not rejected', async () => {
+    expect((await publish(await signed(SOURCE))).status).toBe(201);
+    expect(await read()).toMatchObject({ builtFrom: TEXT, bundles: [{ source: SOURCE }] });
+    expect(await page()).toContain(TEXT);
+    await applyPolicy({ repositoryId: '456', ref: 'refs/tags/v*' });
+    expect(await read()).not.toHaveProperty('builtFrom');
+    expect((await page()).toLowerCase()).not.toContain('built from');
+  });
+
+  it('is escaped on pages', async () => {
+    const hostile = {
+      ...SOURCE,
+      sourceRepositoryURI: 'https://github.com/<script>alert(1)</script>/x\u202e',
+      runInvocationURI: 'javascript:alert(1)',
+      deploymentEnvironment: '"><img src=x>',
+    };
+    expect((await publish(await signed(hostile))).status).toBe(201);
+    const html = await page();
+    expect(html).toContain('&lt;script&gt;alert(1)');
+    for (const text of ['<script>alert', '\u202e', 'href="javascript:', '<img src=x>'])
+      expect(html).not.toContain(text);
+  });
+});
+
 /** Removes the source from the records of the release, as an older version wrote them. */
 async function forgetSource(): Promise<void> {
   const { store } = registry.parts;

@@ -1,4 +1,4 @@
-import type { SigningPolicy } from '@krmhub/catalog';
+import { builtFrom, type SigningPolicy } from '@krmhub/catalog';
 import { isPrerelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPath } from '../addresses.js';
@@ -119,6 +119,7 @@ function Lead({ description }: { description: string }) {
 
 function Header({ view }: { view: FunctionView }) {
   const { name, definition, known, version } = view;
+  const source = known && builtFrom(known.verdict);
   const { at } = useSite();
   const isShown = known?.release.release === known?.shown;
   return (
@@ -160,6 +161,11 @@ function Header({ view }: { view: FunctionView }) {
             ) : (
               <WorkflowLine run={known.run} />
             )}
+          </li>
+        )}
+        {source === undefined ? null : (
+          <li>
+            <Text value={source} max={200} />
           </li>
         )}
         <li>

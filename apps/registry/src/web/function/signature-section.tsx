@@ -1,11 +1,18 @@
-import { describeSigner, IMPORTED, type ReleaseBundle, type Signer } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import {
+  describeSigner,
+  describeSource,
+  IMPORTED,
+  isSound,
+  type ReleaseBundle,
+  type Signer,
+} from '@krmhub/catalog';
+import type { FunctionName, SourceIdentity } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { catalogPath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
-import { Text } from '../parts/text.js';
+import { ExternalLink, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -140,7 +147,7 @@ function State({ state }: { state: SignatureState }) {
           Signers: <PolicyLink name={verdict.policy} />
         </p>
       )}
-      {bundle === undefined ? null : <Facts bundle={bundle} />}
+      {bundle === undefined ? null : <Facts bundle={bundle} isTrusted={isSound(verdict)} />}
     </StateText>
   );
 }
@@ -156,13 +163,20 @@ function StateText({ tone, label, children }: { tone: Tone; label: Child; childr
   );
 }
 
-function Facts({ bundle: { signer, signedAt, receivedAt, isWhole, digest } }: { bundle: ReleaseBundle }) {
+function Facts({
+  bundle: { signer, signedAt, receivedAt, isWhole, digest },
+  isTrusted,
+}: {
+  bundle: ReleaseBundle;
+  isTrusted: boolean;
+}) {
   return (
     <DefinitionList
       items={[
         ['Key', signer?.type === 'key' ? <Digest value={signer.fingerprint} /> : undefined],
         ['Identity', signer?.type === 'identity' ? <Text value={signer.subject} max={500} /> : undefined],
         ['Issuer', signer?.type === 'identity' ? <Text value={signer.issuer} max={500} /> : undefined],
+        ...(signer?.type === 'identity' && isTrusted ? sourceFacts(signer.source) : []),
         ['Covers', isWhole === true ? 'the definition and the README' : 'only the definition'],
         ['Signed', signedAt === undefined ? undefined : <Time at={signedAt} />],
         // The signature was verified when it was received.
@@ -171,6 +185,21 @@ function Facts({ bundle: { signer, signedAt, receivedAt, isWhole, digest } }: { 
       ]}
     />
   );
+}
+
+/** What the certificate states: text of the CI provider. */
+function sourceFacts(source: SourceIdentity | undefined): [string, Child][] {
+  const text = describeSource(source);
+  const fact = (value: string | undefined) => value && <Text value={value} max={500} />;
+  const run = source?.runInvocationURI;
+  return [
+    ['Source', text && <Text value={sentence(text)} max={1_000} />],
+    ['Repository ID', fact(source?.sourceRepositoryIdentifier)],
+    ['Owner ID', fact(source?.sourceRepositoryOwnerIdentifier)],
+    ['Trigger', fact(source?.buildTrigger)],
+    ['Environment', fact(source?.deploymentEnvironment)],
+    ['Run', run && <ExternalLink url={run} />],
+  ];
 }
 
 function SignerName({ signer }: { signer: Signer }) {
