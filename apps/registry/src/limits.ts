@@ -26,8 +26,8 @@ export const SERVER_LIMITS = {
   /** Time during which a browser can finish to sign in with a provider. */
   flowMilliseconds: 600_000,
   /** Sessions at the same time. A new session ends the oldest session. */
-  maxSessions: 1_000,
-  /** Sessions of one token, so that one token cannot use up all sessions. */
+  maxSessions: 10_000,
+  /** Sessions of one token or user, so that nobody can use up all sessions. */
   maxSessionsOfToken: 10,
   /** Time during which a user can allow a program to sign in. */
   loginRequestMilliseconds: 600_000,

@@ -13,6 +13,7 @@
 
 import type { JsonObject } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Configuration, IDToken, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import { fetchConfiguration } from '../trusted-publishers/issuer-configuration.js';
 import { explainFailure, refused, tokenProblem, unavailable } from './explain-failure.js';
@@ -38,6 +39,9 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
+/** What a configuration must have, and what it can have. */
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
+const MORE_ENDPOINTS = ['userinfo_endpoint', 'end_session_endpoint'];
 const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
 const OFFLINE = 'offline_access';
 /** Length of a token of the provider that a session stores. */
@@ -215,9 +219,14 @@ export class IdentityProvider {
   }
 
   async #prepare(found: JsonObject): Promise<Known> {
-    const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
-    const missing = endpoints.find((name) => typeof found[name] !== 'string');
-    if (missing !== undefined) throw new Error(`its configuration has no ${missing}`);
+    const protocols = this.settings.issuer.startsWith('http:') ? ['https:', 'http:'] : ['https:'];
+    for (const name of [...ENDPOINTS, ...MORE_ENDPOINTS]) {
+      const url = found[name];
+      if (url === undefined && MORE_ENDPOINTS.includes(name)) continue;
+      const { protocol } = (typeof url === 'string' && parseUrl(url)) || {};
+      if (!protocols.some((one) => one === protocol))
+        throw new Error(`its configuration has no valid ${name}`);
+    }
     const listed = found.id_token_signing_alg_values_supported ?? ['RS256'];
     const algorithms = ALGORITHMS.filter((name) => Array.isArray(listed) && listed.includes(name));
     if (algorithms.length === 0) throw new Error(`it signs ID tokens with none of ${ALGORITHMS.join(', ')}`);

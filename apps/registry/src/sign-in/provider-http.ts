@@ -3,8 +3,8 @@ import { type FetcherOptions, SourceFailure, SourceFetcher } from '@krmhub/sourc
 import type { CustomFetchOptions } from 'openid-client';
 import type { FetchFile } from '../upstreams/fetch-file.js';
 
-/** Limits on a request to a provider: bytes of the response, and time. */
-const LIMITS = { maxCatalogBytes: 262_144, totalMilliseconds: 10_000 };
+/** Limits on a request to a provider, for which a request of a user waits: bytes of the response, and time. */
+const LIMITS = { maxCatalogBytes: 262_144, totalMilliseconds: 5_000 };
 
 /** How the registry talks to a provider. Rejects with SourceFailures and Errors that say why. */
 export interface ProviderFetch {

@@ -146,7 +146,8 @@ spec: {catalogs: [{pattern: "team-*", visibility: private}]}
     expect(record.refreshToken).toMatch(/^[\w-]+$/);
     const refresh = new SessionRefresh(registry.parts);
     expect(refresh.idToken(idOf(browser), record)).toMatch(/^eyJ/);
-    expect(() => refresh.idToken(idOf(other), record)).toThrow();
+    expect(refresh.idToken(idOf(other), record)).toBeUndefined();
+    expect(await refresh.continues(idOf(other), record)).toBe(false);
     expect(Buffer.from(record.refreshToken!, 'base64url').toString('latin1')).not.toContain('eyJ');
   });
 });
@@ -215,6 +216,17 @@ describe('several processes and requests at once', () => {
       expect(refreshes()).toBe(round);
     }
     expect(await status(browser)).toBe(200);
+  });
+
+  it('ask for themselves if a process whose clock is ahead asked', async () => {
+    await start();
+    const browser = await signedIn();
+    const ahead = new SessionRefresh({ ...registry.parts, clock: () => new Date(Date.now() + 600_000) });
+    expect(await ahead.continues(idOf(browser), (await recordOf(browser))!)).toBe(true);
+    expect(refreshes()).toBe(1);
+    expect(await status(browser)).toBe(200);
+    expect(await status(browser)).toBe(200);
+    expect(refreshes()).toBe(2);
   });
 
   it('end a session together', async () => {

@@ -52,7 +52,7 @@ export class SessionRefresh {
 
   /** Returns the ID token with which the user signs out at the provider. */
   idToken(id: string, { refreshToken: sealed }: Pick<SessionRecord, 'refreshToken'>): string | undefined {
-    return sealed === undefined ? undefined : openHeld(id, sealed).idToken;
+    return sealed === undefined ? undefined : openHeld(id, sealed)?.idToken;
   }
 
   /** Reports whether the session of a user continues. If the provider does not know the user any more, it ends. */
@@ -70,9 +70,9 @@ export class SessionRefresh {
     if (user === undefined || sealed === undefined) return true;
     const held = openHeld(id, sealed);
     const now = this.#now();
-    if (now - held.confirmedAt >= SERVER_LIMITS.unconfirmedMilliseconds) return false;
-    const last = Math.max(held.confirmedAt, held.triedAt ?? 0);
-    if (held.refreshToken === undefined || now - last < SERVER_LIMITS.confirmMilliseconds) return true;
+    if (held === undefined || now - held.confirmedAt >= SERVER_LIMITS.unconfirmedMilliseconds) return false;
+    if (held.refreshToken === undefined || isRecent(held.confirmedAt, now) || isRecent(held.triedAt, now))
+      return true;
     const { claimedAt = Number.NEGATIVE_INFINITY } = held;
     if (now - claimedAt < SERVER_LIMITS.claimMilliseconds) return this.#wait(record);
     const claimed = sealHeld(id, { ...held, claimedAt: now });
@@ -150,7 +150,20 @@ const POLL_MILLISECONDS = 100;
 const WAIT_MILLISECONDS = 15_000;
 
 const sealHeld = (id: string, held: Held) => sealText(id, PURPOSE, JSON.stringify(held));
-const openHeld = (id: string, sealed: string) => JSON.parse(openText(id, PURPOSE, sealed)) as Held;
+
+/** Returns undefined for a text that was changed. */
+function openHeld(id: string, sealed: string): Held | undefined {
+  try {
+    return JSON.parse(openText(id, PURPOSE, sealed)) as Held;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it was within the last minute. The clock of another process may be ahead: its minute is not waited for. */
+function isRecent(at: number | undefined, now: number): boolean {
+  return at !== undefined && Math.abs(now - at) < SERVER_LIMITS.confirmMilliseconds;
+}
 
 /** Stores what a provider says about a user. */
 export function confirmUser(
