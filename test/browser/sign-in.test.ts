@@ -157,10 +157,13 @@ suite('a user with a browser and an identity provider', () => {
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Signed out' }).waitFor();
       await check(page, 'signed-out');
+      // The provider knows the browser, too.
+      await context.clearCookies();
       await page.goto(`${url}/sign-in`);
       await signIn(page, 'root');
       await check(page, 'operate-admin');
       await page.goto(`${url}/operate/users`);
+      await page.getByText('Root with').first().waitFor();
       await check(page, 'users');
     } finally {
       await context.close();

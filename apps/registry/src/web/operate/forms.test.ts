@@ -36,7 +36,7 @@ describe('a form that changes something', () => {
         ...(key === undefined ? {} : { formKey: key }),
       });
       expect(response.status, String(key)).toBe(403);
-      expect(await response.text()).toContain('nothing was changed');
+      expect(await response.text()).toContain('Nothing was changed');
     }
     const inQuery = await browser.post(`/operate/tokens/new?formKey=${formKey}`, TOKEN);
     expect(inQuery.status).toBe(400);

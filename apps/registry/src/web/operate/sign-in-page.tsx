@@ -39,7 +39,7 @@ export function SignInPage({ from, providers, refused, hasEnded = false }: SignI
       )}
       {isToken ? null : (
         <>
-          <ul class="plain-list sign-in-providers">
+          <ul class="plain-list">
             {providers.map(({ id, name }) => (
               <li>
                 <a class="button" href={at(startSignInPath(id, from))}>

@@ -59,11 +59,15 @@ function UserItem({ user, teams, sessions }: UsersPageData['users'][number]) {
         </h2>
         {isSuspended ? <Label tone="danger">suspended</Label> : null}
         {isOwn ? <Label>you</Label> : null}
-        {sessions === 0 || isOwn ? null : <UserForm user={user} action="sign-out" text="Sign out" />}
-        {isOwn ? null : isSuspended ? (
-          <UserForm user={user} action="restore" text="Restore" />
-        ) : (
-          <UserForm user={user} action="suspend" text="Suspend" />
+        {isOwn ? null : (
+          <div class="buttons">
+            {sessions === 0 ? null : <UserForm user={user} action="sign-out" text="Sign out" />}
+            {isSuspended ? (
+              <UserForm user={user} action="restore" text="Restore" />
+            ) : (
+              <UserForm user={user} action="suspend" text="Suspend" />
+            )}
+          </div>
         )}
       </div>
       <p>
