@@ -224,6 +224,10 @@ export function endSessionPath(session: string): string {
   return `/operate/sessions/${session}/end`;
 }
 
+export function usersPath(query: { q: string; after?: string }): string {
+  return `${USERS}${formatQuery(query)}`;
+}
+
 /** Returns the path of a form about a user. */
 export function userPath({ id }: { id: string }, action: 'suspend' | 'restore' | 'sign-out'): string {
   return `${USERS}/${id}/${action}`;

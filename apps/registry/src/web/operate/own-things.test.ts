@@ -214,5 +214,8 @@ describe('the page of users', () => {
       next = /href="(\/operate\/users\?after=[^"]+)"/.exec(page)?.[1];
     }
     expect(seen.size).toBe(66);
+    const found = await root.text('/operate/users?q=USER+64');
+    expect([...found.matchAll(/<li id="([0-9a-f-]{36})">/g)]).toHaveLength(1);
+    expect(await root.text('/operate/users?q=nobody')).toContain('No name or e-mail has this text');
   });
 });

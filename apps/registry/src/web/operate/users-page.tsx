@@ -1,5 +1,5 @@
-import type { UserRecord } from '@krmhub/catalog';
-import { USERS, userPath } from '../addresses.js';
+import type { UserDetail } from '@krmhub/api/model';
+import { USERS, userPath, usersPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
@@ -10,7 +10,9 @@ import { ActionForm } from './action-form.js';
 import { useOperator } from './operator.js';
 
 export interface UsersPageData {
-  users: readonly { user: UserRecord; teams: readonly string[]; sessions: number }[];
+  users: readonly { user: UserDetail; sessions: number }[];
+  /** What was searched for. */
+  q: string;
   /** ID after which the next page begins; absent at the end. */
   next?: string;
   isFirst: boolean;
@@ -18,7 +20,8 @@ export interface UsersPageData {
 
 const MAX_SHOWN = 10;
 
-export function UsersPage({ users, next, isFirst }: UsersPageData) {
+export function UsersPage({ users, q, next, isFirst }: UsersPageData) {
+  const { at } = useSite();
   return (
     <>
       <h1>Users</h1>
@@ -26,9 +29,20 @@ export function UsersPage({ users, next, isFirst }: UsersPageData) {
         People who signed in with an identity provider, or whom a directory announced. A suspended user cannot
         sign in, and the sessions and tokens of the user end at once.
       </p>
+      <form action={at(USERS)} class="compare-form">
+        <p>
+          <label for="q">Name or e-mail</label>
+          <input id="q" name="q" type="search" value={q} maxlength={200} />
+        </p>
+        <button type="submit">Find users</button>
+      </form>
       {users.length === 0 ? (
         <Banner title="No user">
-          <p>Nobody signed in with an identity provider yet.</p>
+          <p>
+            {q === ''
+              ? 'Nobody signed in with an identity provider yet.'
+              : 'No name or e-mail has this text.'}
+          </p>
         </Banner>
       ) : null}
       <ul class="operate-list">
@@ -37,15 +51,16 @@ export function UsersPage({ users, next, isFirst }: UsersPageData) {
         ))}
       </ul>
       <Pages
-        first={isFirst ? undefined : USERS}
-        next={next === undefined ? undefined : `${USERS}?after=${next}`}
+        first={isFirst ? undefined : usersPath({ q })}
+        next={next === undefined ? undefined : usersPath({ q, after: next })}
       />
     </>
   );
 }
 
-function UserItem({ user, teams, sessions }: UsersPageData['users'][number]) {
+function UserItem({ user, sessions }: UsersPageData['users'][number]) {
   const { at } = useSite();
+  const { teams } = user;
   const isOwn = useOperator().token.user?.id === user.id;
   const isSuspended = user.suspendedAt !== undefined;
   const shortened = (texts: readonly string[]) =>
@@ -130,7 +145,7 @@ function UserForm({
   action,
   text,
 }: {
-  user: UserRecord;
+  user: UserDetail;
   action: Parameters<typeof userPath>[1];
   text: string;
 }) {
