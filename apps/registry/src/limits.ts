@@ -17,13 +17,13 @@ export const SERVER_LIMITS = {
   formBytesPerTextByte: 6,
   /** Lifetime of a session on the operator pages: a working day. */
   sessionMilliseconds: 28_800_000,
-  /** Interval at which the registry asks an identity provider about the user of a session that is in use. */
+  /** Interval at which the registry asks the identity provider about the user of a session in use. */
   confirmMilliseconds: 60_000,
-  /** Time after which the session of a user ends whom the provider does not confirm, for example because it is away. */
+  /** Time after which a session ends if the provider does not confirm its user. */
   unconfirmedMilliseconds: 3_600_000,
-  /** Time after which another process asks if the first one does not finish: longer than all of its requests. */
+  /** Time after which another process asks if the first one does not finish. */
   claimMilliseconds: 60_000,
-  /** Time during which a browser can finish to sign in with a provider. */
+  /** Time to sign in at the provider. */
   flowMilliseconds: 600_000,
   /** Sessions at the same time. A new session ends the oldest session. */
   maxSessions: 10_000,

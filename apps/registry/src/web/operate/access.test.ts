@@ -127,10 +127,10 @@ describe('the Access document', () => {
   });
 
   it.each<[TokenScope[], number, number]>([
-    [['read'], 5, 6],
-    [['audit'], 6, 7],
-    [['publish', 'yank'], 5, 6],
-    [['admin'], 10, 10],
+    [['read'], 6, 7],
+    [['audit'], 7, 8],
+    [['publish', 'yank'], 6, 7],
+    [['admin'], 11, 11],
   ])('is among the links of a token with %j only if it can be opened', async (scopes, hiding, open) => {
     for (const [spec, count] of [
       ['{}', open],

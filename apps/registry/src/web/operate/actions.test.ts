@@ -276,7 +276,8 @@ describe('a user with fewer rights', () => {
       page !== '/login/device' &&
       !page.endsWith('{release}') &&
       page !== '/operate/audit' &&
-      !page.startsWith('/operate/sessions'),
+      !page.startsWith('/operate/sessions') &&
+      !page.startsWith('/operate/publishers'),
   );
   const admins = [
     '/operate/access',

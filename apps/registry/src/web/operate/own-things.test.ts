@@ -84,6 +84,7 @@ describe('the overview of a user', () => {
       'access',
       'users',
       'tokens',
+      'publishers',
       'events',
       'audit',
     ];
