@@ -319,6 +319,13 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
     'packages/catalog/src/access/trusted-publishers/check-claims.test.ts': ['an issuer of %s: %s %s'],
   },
+  'A leaked personal token is kept by making another one, or used after its user left': {
+    'apps/registry/src/http/auth/personal-tokens.test.ts': [
+      'never has more than the token that made it, and ends with it at the latest',
+      'is personal, bounded by the rights of the user when it is used',
+      'is refused while the user is suspended, and after 30 days without a sign-in',
+    ],
+  },
   'A leaked token is used': {
     'test/authorization/operations.test.ts': [
       'stops working at once when it is revoked, reported or expired',

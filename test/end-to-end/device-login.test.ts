@@ -8,7 +8,7 @@ import { runProgram } from '../../apps/cli/src/program.js';
 import { expectEnd, runTest, type TestIo, testIo } from '../../apps/cli/src/testing/command-line.js';
 import { TestBrowser } from '../../apps/registry/src/testing/operator-session.js';
 import { TestProvider } from '../../apps/registry/src/testing/test-provider.js';
-import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /** `krmhub login` at a terminal, a registry, and an identity provider: all but the browser are the real programs. */
 const { folder, remove } = temporaryFolder();
@@ -50,7 +50,7 @@ kind: Access
 metadata: {name: registry}
 spec:
   teams: [{name: platform, members: [{ssoGroup: platform}]}]
-  groups: [{pattern: example.com, owner: platform}]
+  groups: [{pattern: functions.example.com, owner: platform}]
 `,
   );
   const env = { ...registry.env, KRMHUB_REGISTRY: url };
@@ -123,8 +123,22 @@ it('signs in as the user who allows it in the browser, and publishes with the ri
   expect(JSON.parse(whoami.out())).toMatchObject({
     registry: url,
     user: { name: 'Alice Example' },
-    teams: [{ team: 'platform', owns: ['example.com'] }],
+    teams: [{ team: 'platform', owns: ['functions.example.com'] }],
   });
+  const run = (...args: string[]) => runTest(args, { env: { HOME: home } });
+  expect((await run('whoami')).err()).toContain('user: Alice Example (alice at 127.0.0.1');
+  expect((await run('whoami')).err()).toContain('team platform owns functions.example.com');
+  expectEnd(await run('token', 'create', 'other', '--scope', 'read'), 0, 'created personal token other');
+  expectEnd(
+    await run('token', 'create', 'ci', '--scope', 'read', '--robot'),
+    6,
+    'does not have the scope "admin"',
+  );
+  const definition = path.join(fixtures, 'functions/set-labels/1.0.0.yaml');
+  expectEnd(await run('publish', definition, '--release', '1.0.0'), 0);
+  const { tokens } = JSON.parse((await run('token', 'list', '-o', 'json')).out());
+  expect(tokens.map(({ name }: { name: string }) => name)).toEqual([expect.any(String), 'other']);
+  expectEnd(await run('token', 'revoke', 'other'), 0, 'revoked token other');
 });
 
 it('saves nothing if the user denies it', async () => {

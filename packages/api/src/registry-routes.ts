@@ -84,7 +84,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.tokens,
     operationId: 'listTokens',
     tags: ['tokens'],
-    summary: 'List tokens, without their secrets',
+    summary: 'List tokens, without their secrets: all as an administrator, else those of the user',
     ...bearer,
     responses: { 200: json('The tokens', TokenList), ...errorResponses('unauthorized', 'forbidden') },
   }),
@@ -93,7 +93,8 @@ export const REGISTRY_ROUTES = {
     path: PATHS.tokens,
     operationId: 'createToken',
     tags: ['tokens'],
-    summary: 'Create a token. The response contains its secret once',
+    summary:
+      'Create a token: of the user, or as an administrator of a program. The response has its secret once',
     ...bearer,
     request: { body: { required: true, content: { 'application/json': { schema: CreateTokenRequest } } } },
     responses: {
@@ -106,7 +107,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.token,
     operationId: 'revokeToken',
     tags: ['tokens'],
-    summary: 'Revoke a token',
+    summary: 'Revoke a token: any as an administrator, else one of the user',
     ...bearer,
     request: { params: z.object({ id: parameters.TokenId }) },
     responses: {

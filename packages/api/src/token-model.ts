@@ -79,6 +79,10 @@ export const CreateTokenRequest = z
       .min(1)
       .default(['*']),
     team: z.string().min(1).max(63).optional().openapi({ description: 'A team of the Access document' }),
+    robot: z.boolean().optional().openapi({
+      description:
+        'True for a token that is not of the user who asks, which needs the scope admin, as one with a team does. A request with a token that has no user always makes one',
+    }),
     expiresInDays: z
       .number()
       .int()

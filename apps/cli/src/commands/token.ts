@@ -25,8 +25,8 @@ export function registerToken(program: Command, io: Io): void {
 
 function registerCreate(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('create')))
-    .summary('Create a token (admin).')
-    .description('Create a token and print its secret on stdout, once (admin).')
+    .summary('Create a token.')
+    .description('Create a token and print its secret on stdout, once.')
     .argument('<name>', 'Name of the token. Releases show it as the publisher.')
     .addOption(
       new Option(
@@ -42,7 +42,8 @@ function registerCreate(parent: Command, io: Io): void {
       'Repositories that `push` allows, for example team/*. Default: all.',
       collectList,
     )
-    .option('--team <name>', 'Team whose rights bound those of the token.')
+    .option('--team <name>', 'Team whose rights bound those of the token (admin).')
+    .option('--robot', 'Create a token of a program, not of you (admin).')
     .option(
       '--expires <time>',
       'Lifetime, for example 30d, 12w, or 1y. Default: 90d, or the limit of the registry if it is less.',
@@ -51,7 +52,14 @@ function registerCreate(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+If you signed in as a user, the token is yours: it has at most the rights that
+you have when it is used, ends while you are suspended, and has no more scopes,
+groups, and days than the token of krmhub login. A page of the registry has no
+such limits: /operate/tokens/new. With --robot or --team, and with a token that
+has no user, an administrator creates a token of a program.
+
 Examples:
+  krmhub token create laptop --scope publish
   krmhub token create ci --scope publish --group example.com > ci.token
   krmhub token create ops --scope publish --scope yank --expires 1y
   krmhub token create readers --team platform --scope read > readers.token
@@ -65,8 +73,8 @@ Examples:
 
 function registerList(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('list')))
-    .summary('List all tokens (admin).')
-    .description('List all tokens, without their secrets (admin).')
+    .summary('List your tokens, or all (admin).')
+    .description('List your tokens, or all as an administrator, without their secrets.')
     .addHelpText('after', '\nExamples:\n  krmhub token list\n  krmhub token list -o json')
     .action(async (options: TokenOptions) => {
       const { listTokens } = await import('../registry/tokens.js');
@@ -76,7 +84,7 @@ function registerList(parent: Command, io: Io): void {
 
 function registerRevoke(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('revoke')))
-    .description('Revoke a token immediately (admin).')
+    .description('Revoke one of your tokens immediately, or any (admin).')
     .argument('<id>', 'Name, or ID from `krmhub token list`, of which 4 characters are enough.')
     .addHelpText('after', '\nExamples:\n  krmhub token revoke ci\n  krmhub token revoke 3f2a91c0')
     .action(async (id: string, options: TokenOptions) => {

@@ -21,6 +21,8 @@ export interface CreateTokenOptions extends TokenOptions {
   group?: string[];
   repository?: string[];
   team?: string;
+  /** Create a token of a program as a signed-in user. */
+  robot?: boolean;
   /** Days. Absent for the default of the registry. */
   expires?: number;
 }
@@ -39,12 +41,14 @@ export async function createToken(io: Io, name: string, options: CreateTokenOpti
       groups: options.group,
       repositories: options.repository,
       team: options.team,
+      robot: options.robot,
     }),
   });
+  const kind = created.user === undefined ? 'token' : 'personal token';
   await printData(io, options.output, created, () => write(io.stdout, `${escapeControls(created.token)}\n`));
   await printLine(
     io,
-    escapeControls(`created token ${created.name} (${created.id}): ${describeToken(created)}`),
+    escapeControls(`created ${kind} ${created.name} (${created.id}): ${describeToken(created)}`),
   );
   await printLine(io, 'store the secret now: krmhub cannot show it again');
 }

@@ -4,10 +4,10 @@ import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authenticate, authorize } from '../http/auth/authorize.js';
+import { authenticate, refuseLacking } from '../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../http/auth/caller.js';
 import type { TokenDeps } from '../http/auth/issue-token.js';
-import { issueToken, revokeToken } from '../http/auth/issue-token.js';
+import { issueToken, refuseRevocation, revokeToken, visibleTokens } from '../http/auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../http/auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -34,15 +34,17 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.listTokens, async (c) => {
-    await authorize(c, deps, 'admin');
-    const result: TokenList = { tokens: (await store.tokens()).map(tokenDetail) };
+    const by = await authenticate(c, deps);
+    const result: TokenList = { tokens: (await visibleTokens(deps, by)).map(tokenDetail) };
     return c.json(result, 200, NO_STORE);
   });
 
   serveRoute(app, ROUTES.createToken, async (c) => {
-    const caller = callerOf(c, await authorize(c, deps, 'admin'));
+    const by = await authenticate(c, deps);
+    // Without a right, the body is not read.
+    if (by.user === undefined) refuseLacking(deps.access.rules, by, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
-    const { token, secret } = await issueToken(deps, wanted, caller);
+    const { token, secret } = await issueToken(deps, wanted, by, callerOf(c, by));
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
     const Location = publicAddress(deps.config, fillPath('token', { id: token.id }));
     return c.json(result, 201, { ...NO_STORE, Location });
@@ -69,7 +71,11 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'admin'));
-    return c.json(tokenDetail(await revokeToken(deps, id, caller)), 200, NO_STORE);
+    const by = await authenticate(c, deps);
+    const own = (await visibleTokens(deps, by)).find((token) => token.id === id);
+    // Who may not see a token is not told whether it exists.
+    if (own === undefined) refuseLacking(deps.access.rules, by, 'admin');
+    else refuseRevocation(deps.access, own, by);
+    return c.json(tokenDetail(await revokeToken(deps, id, callerOf(c, by))), 200, NO_STORE);
   });
 }

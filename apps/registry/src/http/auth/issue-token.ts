@@ -2,13 +2,15 @@ import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { describeScope, isLimitedBy } from '@krmhub/api/token-scopes';
-import type { AccessRules, TokenRecord, TokenStore } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { type AccessRules, type TokenRecord, type TokenStore, tokenActor } from '@krmhub/catalog';
+import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
+import { lackingRights, refuseLacking } from './authorize.js';
 import type { Caller } from './caller.js';
 import type { KnownAccess } from './request-actor.js';
-import { createToken } from './tokens.js';
-import type { UserSettings } from './user-session.js';
+import { createToken, type NewToken } from './tokens.js';
+import { isSessionToken, type UserSettings } from './user-session.js';
 
 export interface TokenDeps {
   store: TokenStore;
@@ -32,7 +34,7 @@ const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 /** A value that is wrong or has no effect, with the field that has it. */
 export class InvalidTokenRequest extends KrmhubError {
   constructor(
-    readonly field: 'groups' | 'repositories' | 'team' | 'expiresInDays',
+    readonly field: 'scopes' | 'groups' | 'repositories' | 'team' | 'expiresInDays',
     message: string,
     hint: string,
   ) {
@@ -43,13 +45,18 @@ export class InvalidTokenRequest extends KrmhubError {
 type TokenRequest = z.output<typeof CreateTokenRequest>;
 
 /**
- * Creates a requested token and returns it with its secret. Rejects with `invalid-request` for limits without effect.
+ * Creates the token that the holder of another one requests, and returns it with its secret. Users get personal ones,
+ * unless they ask for another one, which needs the scope admin. Rejects with `forbidden`, and with `invalid-request` for
+ * limits without effect, and for what would be more than the requesting token.
  */
 export async function issueToken(
   { store, access, clock, config }: TokenDeps,
   wanted: TokenRequest,
+  by: TokenRecord,
   caller: Caller,
 ): Promise<{ token: TokenRecord; secret: string }> {
+  const isPersonal = isPersonalRequest(by, wanted);
+  if (!isPersonal) refuseLacking(access.rules, by, 'admin');
   refuseWrong('groups', wanted.groups, GROUP_GLOB, 'Use groups such as example.com');
   refuseWrong('repositories', wanted.repositories, REPOSITORY_GLOB, 'Use repositories such as team/catalog');
   // An administrator can create any token, so a limit to groups would have no effect.
@@ -72,7 +79,59 @@ export async function issueToken(
       'Request fewer days, or ask the operator to raise KRMHUB_MAX_TOKEN_DAYS.',
     );
   }
-  return createToken(store, { ...wanted, expiresInDays }, { now: clock(), ...caller });
+  const bounds = isPersonal ? personalBounds(access.rules, wanted, by, clock()) : {};
+  return createToken(store, { ...wanted, ...bounds, expiresInDays }, { now: clock(), ...caller });
+}
+
+/** Whether a request is for a token of its user. */
+export function isPersonalRequest(
+  by: TokenRecord,
+  { robot = false, team }: Pick<TokenRequest, 'robot' | 'team'>,
+): boolean {
+  return by.user !== undefined && !robot && team === undefined;
+}
+
+/**
+ * Returns what bounds a personal token, besides the rights of its user. A token makes no other one with more scopes, more
+ * groups, or a longer life, so that a leaked one cannot be kept; a session may do so.
+ */
+function personalBounds(
+  rules: AccessRules,
+  { scopes, groups, repositories, expiresInDays }: TokenRequest,
+  by: TokenRecord,
+  now: Date,
+): Pick<NewToken, 'user' | 'expiresBy'> {
+  const of = isSessionToken(by) ? 'the user' : `the token "${by.name}"`;
+  const hint = isSessionToken(by)
+    ? 'Teams have scopes by grants: krmhub whoami shows them.'
+    : 'Create the token on the page of your tokens, where you sign in yourself.';
+  const own = tokenActor(rules, by).scopes;
+  const more = scopes.filter((scope) => !own.includes(scope));
+  if (more.length > 0) {
+    throw new InvalidTokenRequest('scopes', `${of} does not have the scope ${more.join(', ')}`, hint);
+  }
+  const limits = { groups, repositories };
+  for (const field of ['groups', 'repositories'] as const) {
+    const beyond = limits[field].filter((glob) => !isCovered(by[field], glob));
+    // Limits of a kind that no scope uses do not matter.
+    if (beyond.length === 0 || !isLimitedBy(scopes, field)) continue;
+    const what = `${of} is for the ${field} ${by[field].join(', ')}, not for ${beyond.join(', ')}`;
+    throw new InvalidTokenRequest(field, what, hint);
+  }
+  if (isSessionToken(by)) return defined({ user: by.user });
+  const { expiresAt } = by;
+  const end = expiresInDays === undefined ? now.getTime() : now.getTime() + expiresInDays * 86_400_000;
+  if (expiresAt !== undefined && end > Date.parse(expiresAt) + 86_400_000) {
+    const what = `${of} expires at ${expiresAt}, and cannot make one that expires later`;
+    throw new InvalidTokenRequest('expiresInDays', what, hint);
+  }
+  return defined({ user: by.user, expiresBy: expiresAt });
+}
+
+/** Whether globs match all that another one matches. A wildcard is covered by itself, and by `*`. */
+function isCovered(globs: readonly string[], glob: string): boolean {
+  if (globs.includes('*') || globs.includes(glob)) return true;
+  return !glob.includes('*') && globs.some((one) => matchesGlob(one, glob));
 }
 
 function refuseWrongTeam({ rules }: KnownAccess, { team, scopes }: TokenRequest): void {
@@ -100,6 +159,31 @@ export function unknownTeam(rules: AccessRules, team: string): { message: string
         ? 'An administrator adds teams with `krmhub access apply`.'
         : `Did you mean ${near}?`,
   };
+}
+
+/** Returns all tokens for administrators, and for other users their own. Throws `forbidden` for others. */
+export async function visibleTokens(
+  { store, access: { rules } }: Pick<TokenDeps, 'store' | 'access'>,
+  by: TokenRecord,
+): Promise<TokenRecord[]> {
+  if (by.user !== undefined && lackingRights(rules, by, 'admin').length > 0) {
+    return store.tokensOfUser(by.user.id);
+  }
+  refuseLacking(rules, by, 'admin');
+  return store.tokens();
+}
+
+/** Throws `forbidden` if a personal token would end another one of its user that may do more. */
+export function refuseRevocation({ rules }: KnownAccess, token: TokenRecord, by: TokenRecord): void {
+  if (isSessionToken(by) || lackingRights(rules, by, 'admin').length === 0) return;
+  const isWithin =
+    token.scopes.every((scope) => by.scopes.includes(scope)) &&
+    token.groups.every((glob) => isCovered(by.groups, glob)) &&
+    token.repositories.every((glob) => isCovered(by.repositories, glob));
+  if (isWithin) return;
+  throw new KrmhubError('forbidden', `the token "${token.name}" may do more than the token "${by.name}"`, {
+    hint: 'Revoke it on the page of your tokens, where you sign in yourself.',
+  });
 }
 
 /** Revokes a token; does nothing if it was already revoked. Rejects with `not-found`. */

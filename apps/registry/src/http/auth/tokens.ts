@@ -71,6 +71,8 @@ export interface NewToken {
   user?: UserRecord | undefined;
   /** Absent: the token does not expire. */
   expiresInDays?: number;
+  /** It expires then at the latest. */
+  expiresBy?: string | undefined;
 }
 
 /** Stores a new token and returns it with its secret, which cannot be shown again. */
@@ -87,6 +89,11 @@ export async function createToken(
 
 /** Returns a new token, which is not stored. */
 export function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRecord {
+  const { expiresInDays: days, expiresBy } = wanted;
+  const end =
+    days === undefined
+      ? undefined
+      : new Date(context.now.getTime() + days * MILLISECONDS_PER_DAY).toISOString();
   return {
     id: randomUUID(),
     name: wanted.name,
@@ -98,10 +105,7 @@ export function newToken(wanted: NewToken, context: { now: Date; by: string }): 
     ...defined({
       team: wanted.team,
       user: wanted.user,
-      expiresAt:
-        wanted.expiresInDays === undefined
-          ? undefined
-          : new Date(context.now.getTime() + wanted.expiresInDays * MILLISECONDS_PER_DAY).toISOString(),
+      expiresAt: end !== undefined && expiresBy !== undefined && expiresBy < end ? expiresBy : end,
     }),
   };
 }

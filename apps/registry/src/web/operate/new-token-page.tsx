@@ -1,5 +1,6 @@
 import type { CreatedToken } from '@krmhub/api/model';
 import { describeScope, TOKEN_SCOPES } from '@krmhub/api/token-scopes';
+import { tokenActor } from '@krmhub/catalog';
 import type { PropsWithChildren } from 'hono/jsx';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
@@ -9,6 +10,7 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
 import { Field, type FieldProblems, fieldAttributes, Problem, ProblemSummary } from './field.js';
+import { CHANGES, mayOpen, useOperator } from './operator.js';
 import type { TokenField, TokenInput } from './token-form.js';
 import { TokenRights } from './tokens-page.js';
 
@@ -31,9 +33,20 @@ export function NewTokenPage({
   problems: FieldProblems<TokenField>;
 }) {
   const { at } = useSite();
+  const operator = useOperator();
+  const isUser = operator.token.user !== undefined;
+  const isAdministrator = mayOpen(operator, CHANGES);
+  const own = tokenActor(operator.rules, operator.token).scopes;
+  const scopes = isAdministrator ? TOKEN_SCOPES : TOKEN_SCOPES.filter((scope) => own.includes(scope));
   return (
     <>
       <h1>Create a token</h1>
+      {isUser ? (
+        <p>
+          The token is yours: whatever you choose here, it never has more than your rights at the time of its
+          use.
+        </p>
+      ) : null}
       <ProblemSummary title="No token was created" problems={problems} labels={LABELS} />
       <ActionForm action={NEW_TOKEN} class="form">
         <Field
@@ -50,7 +63,7 @@ export function NewTokenPage({
         <fieldset>
           <legend>Scopes</legend>
           <Problem field="scopes" problems={problems} />
-          {TOKEN_SCOPES.map((scope, index) => (
+          {scopes.map((scope, index) => (
             <label class="choice">
               <input
                 type="checkbox"
@@ -73,18 +86,18 @@ export function NewTokenPage({
           For <code>read</code> and <code>push</code>, for example <code>team/*</code>, separated by spaces;{' '}
           <code>*</code> matches every repository.
         </NamesField>
-        <Field
-          field="team"
-          label={LABELS.team}
-          problems={problems}
-          name="team"
-          value={typed.team}
-          maxlength={63}
-          spellcheck={false}
-          autocapitalize="none"
-        >
-          Optional. The rights of the team bound those of the token; without groups, it has all of the team.
-        </Field>
+        {isUser && isAdministrator ? (
+          <label class="choice">
+            <input type="checkbox" name="robot" value="on" checked={typed.isRobot} />
+            <span>
+              <b>For a program</b>{' '}
+              <span class="quiet">
+                It is not yours, has the rights that you choose, and outlives your account.
+              </span>
+            </span>
+          </label>
+        ) : null}
+        {isAdministrator ? <TeamField value={typed.team} problems={problems} /> : null}
         <Field
           field="expiresInDays"
           label={LABELS.expiresInDays}
@@ -102,6 +115,23 @@ export function NewTokenPage({
         </div>
       </ActionForm>
     </>
+  );
+}
+
+function TeamField({ value, problems }: { value: string; problems: FieldProblems<TokenField> }) {
+  return (
+    <Field
+      field="team"
+      label={LABELS.team}
+      problems={problems}
+      name="team"
+      value={value}
+      maxlength={63}
+      spellcheck={false}
+      autocapitalize="none"
+    >
+      Optional. The rights of the team bound those of the token; without groups, it has all of the team.
+    </Field>
   );
 }
 

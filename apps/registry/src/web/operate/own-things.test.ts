@@ -104,7 +104,6 @@ describe('the overview of a user', () => {
     const list = await alice.text('/operate/tokens');
     expect(list).toContain('laptop of alice');
     expect(list).not.toContain('tester');
-    expect(list).not.toContain('Create a token');
     const revoke = `/operate/tokens/${token.id}/revoke`;
     expect((await bob.get(revoke)).status).toBe(404);
     expect((await bob.act(revoke)).status).toBe(404);
@@ -115,7 +114,7 @@ describe('the overview of a user', () => {
     expect((await registry.request('/api/v1/whoami', { headers })).status).toBe(401);
     const [admin] = await registry.parts.store.tokens();
     expect((await alice.act(`/operate/tokens/${admin!.id}/revoke`)).status).toBe(404);
-    expect((await alice.get('/operate/tokens/new')).status).toBe(403);
+    expect((await alice.get('/operate/tokens/new')).status).toBe(200);
   });
 });
 

@@ -14,12 +14,22 @@ export interface TokenInput {
   repositories: string;
   team: string;
   expiresInDays: string;
+  /** Whether it is not a token of the signed-in user. */
+  isRobot: boolean;
 }
-export type TokenField = keyof TokenInput;
+export type TokenField = Exclude<keyof TokenInput, 'isRobot'>;
 
 /** Returns the narrowest token: no scope, no group, no repository. */
 export function emptyToken(days: number): TokenInput {
-  return { name: '', scopes: [], groups: '', repositories: '', team: '', expiresInDays: String(days) };
+  return {
+    name: '',
+    scopes: [],
+    groups: '',
+    repositories: '',
+    team: '',
+    expiresInDays: String(days),
+    isRobot: false,
+  };
 }
 
 export const TokenForm = z.object({
@@ -29,6 +39,7 @@ export const TokenForm = z.object({
   repositories: z.string('is missing'),
   team: z.string('is missing').default(''),
   expiresInDays: z.string('is missing'),
+  robot: z.literal('on', 'is not on').optional(),
 });
 
 type TokenProblems = FieldProblems<TokenField>;
@@ -52,7 +63,7 @@ export function wantedToken(
     scopes,
     groups: globs(typed.groups, team === undefined && isLimitedBy(scopes, 'groups')),
     repositories: globs(typed.repositories, team === undefined && isLimitedBy(scopes, 'repositories')),
-    ...defined({ team }),
+    ...defined({ team, robot: typed.isRobot || undefined }),
     expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
   });
   if (result.success) return { wanted: result.data };

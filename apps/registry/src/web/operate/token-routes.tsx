@@ -5,7 +5,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
 import type { TokenDeps } from '../../http/auth/issue-token.js';
-import { issueToken, revokeToken, tokenDays } from '../../http/auth/issue-token.js';
+import { issueToken, revokeToken, tokenDays, visibleTokens } from '../../http/auth/issue-token.js';
 import { isSessionToken } from '../../http/auth/user-session.js';
 import { tokenDetail } from '../../http/presentation.js';
 import type { SessionStore } from '../../store/session-store.js';
@@ -14,7 +14,7 @@ import type { Site } from '../site.js';
 import type { FieldProblems } from './field.js';
 import { CreatedTokenPage, NewTokenPage, SecretGonePage } from './new-token-page.js';
 import { OneTimeSecrets } from './one-time-secrets.js';
-import { CHANGES, mayOpen, type Operator } from './operator.js';
+import { CHANGES, type Operator } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
@@ -91,18 +91,12 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
   const shown = (token: TokenRecord) => tokenWithState(token, deps);
   // A personal token does not end the others of its user.
   const needsUnlessOwn = ({ token }: Operator) => (isSessionToken(token) ? undefined : needs);
-  /** Returns all tokens for administrators, and for other users their own. */
-  const visibleTokens = async (operator: Operator): Promise<TokenRecord[]> => {
-    if (mayOpen(operator, needs)) return store.tokens();
-    const { user } = operator.token;
-    return user === undefined ? [] : store.tokensOfUser(user.id);
-  };
 
   pages.page(
     TOKEN_PAGE_ROUTES.tokensPage,
     { needs: needsUnlessOwn },
     async (_, { query: { page, revoked } }, operator) => {
-      const all = (await visibleTokens(operator)).map(shown).reverse();
+      const all = (await visibleTokens(deps, operator.token)).map(shown).reverse();
       // Usable tokens first, then newest first.
       const sorted = [...all.filter(isGood), ...all.filter((token) => !isGood(token))];
       const tokens = {
@@ -115,14 +109,22 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     },
   );
 
-  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(emptyToken(days.usual), {}));
+  pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs: needsUnlessOwn }, async () =>
+    newToken(emptyToken(days.usual), {}),
+  );
 
-  pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (c, { form }, operator) => {
-    const typed = { ...form, scopes: form.scopes ?? [] };
+  const makes = { needs: needsUnlessOwn, form: TokenForm };
+  pages.action(TOKEN_PAGE_ROUTES.makeToken, makes, async (c, { form }, operator) => {
+    const typed = { ...form, scopes: form.scopes ?? [], isRobot: form.robot !== undefined };
     const result = wantedToken(typed);
     if ('problems' in result) return newToken(typed, result.problems);
     try {
-      const { token, secret } = await issueToken(deps, result.wanted, callerOf(c, operator.token));
+      const { token, secret } = await issueToken(
+        deps,
+        result.wanted,
+        operator.token,
+        callerOf(c, operator.token),
+      );
       await secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
       return c.redirect(site.at(createdTokenPath(token)), 303);
     } catch (error) {
@@ -130,23 +132,27 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     }
   });
 
-  pages.page(TOKEN_PAGE_ROUTES.createdTokenPage, { needs }, async (c, { params }, operator) => {
-    // HEAD shows nothing, so it takes nothing.
-    const token =
-      c.req.method === 'HEAD'
-        ? undefined
-        : await secrets.take(operator.session, params.id, clock().getTime());
-    return {
-      head: { title: 'Token', path: NEW_TOKEN },
-      body: token === undefined ? <SecretGonePage /> : <CreatedTokenPage token={token} />,
-    };
-  });
+  pages.page(
+    TOKEN_PAGE_ROUTES.createdTokenPage,
+    { needs: needsUnlessOwn },
+    async (c, { params }, operator) => {
+      // HEAD shows nothing, so it takes nothing.
+      const token =
+        c.req.method === 'HEAD'
+          ? undefined
+          : await secrets.take(operator.session, params.id, clock().getTime());
+      return {
+        head: { title: 'Token', path: NEW_TOKEN },
+        body: token === undefined ? <SecretGonePage /> : <CreatedTokenPage token={token} />,
+      };
+    },
+  );
 
   pages.page(
     TOKEN_PAGE_ROUTES.revokeTokenPage,
     { needs: needsUnlessOwn },
     async (_, { params }, operator) => {
-      const all = (await visibleTokens(operator)).map(shown);
+      const all = (await visibleTokens(deps, operator.token)).map(shown);
       const token = all.find((one) => one.id === params.id);
       if (token === undefined) throw unknownToken(params.id);
       const isLastAdmin =
@@ -164,7 +170,7 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     TOKEN_PAGE_ROUTES.revokeTokenNow,
     { needs: needsUnlessOwn, form: z.object({}) },
     async (c, { params }, operator) => {
-      const all = await visibleTokens(operator);
+      const all = await visibleTokens(deps, operator.token);
       if (!all.some((token) => token.id === params.id)) throw unknownToken(params.id);
       const token = await revokeToken(deps, params.id, callerOf(c, operator.token));
       return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);

@@ -8,7 +8,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { FirstTokenBanner } from './first-token-banner.js';
-import { CHANGES, mayOpen, useOperator } from './operator.js';
+import { useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
 /** A token, and whether it is still usable. */
@@ -31,11 +31,9 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
     <>
       <div class="operate-head">
         <h1>Tokens</h1>
-        {mayOpen(useOperator(), CHANGES) ? (
-          <a class="button" href={at(NEW_TOKEN)}>
-            Create a token
-          </a>
-        ) : null}
+        <a class="button" href={at(NEW_TOKEN)}>
+          Create a token
+        </a>
       </div>
       <FirstTokenBanner />
       {revoked?.revokedAt === undefined ? null : (
@@ -87,7 +85,7 @@ function TokenItem({ token }: { token: TokenWithState }) {
   );
 }
 
-export function TokenRights({ token: { scopes, groups, repositories, team } }: { token: Token }) {
+export function TokenRights({ token: { scopes, groups, repositories, team, user } }: { token: Token }) {
   const ofGroups = isLimitedBy(scopes, 'groups') || isLimitedBy(scopes, 'none');
   return (
     <p>
@@ -105,6 +103,11 @@ export function TokenRights({ token: { scopes, groups, repositories, team } }: {
         </>
       ) : null}
       {team === undefined ? null : `; at most what the team ${team} may do`}
+      {user === undefined ? null : (
+        <>
+          ; at most what <Text value={user.name} max={100} /> may do
+        </>
+      )}
     </p>
   );
 }

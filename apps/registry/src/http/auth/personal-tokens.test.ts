@@ -1,0 +1,226 @@
+import type { CreatedToken, Token, TokenList } from '@krmhub/api/model';
+import { Random } from '@krmhub/yaml/testing/random';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { userSignedIn } from '../../testing/user-session.js';
+import { hashSecret, newSecret } from './tokens.js';
+
+const DAY = 86_400_000;
+const ACCESS = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  teams:
+  - {name: admins, members: [{ssoGroup: admins}]}
+  - {name: labels, members: [{ssoGroup: labels}]}
+  groups: [{pattern: example.com, owner: labels}]
+  grants: [{to: {team: admins}, may: [admin], in: {group: "*"}}]
+`;
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  expect(await registry.send('PUT', '/api/v1/access', ACCESS)).toMatchObject({ status: 200 });
+});
+afterAll(() => registry.close());
+
+const NEW = '/operate/tokens/new';
+const FORM = { name: 'made', scopes: 'publish', groups: '*', repositories: '*', expiresInDays: '30' };
+type Answer<Body> = Partial<Body> & { detail?: string };
+
+const call = <Body>(secret: string, method: string, target: string, body?: object) =>
+  registry.send<Answer<Body>>(method, target, body, `Bearer ${secret}`);
+const create = (secret: string, wanted: object) =>
+  call<CreatedToken>(secret, 'POST', '/api/v1/tokens', { name: 'made', scopes: ['publish'], ...wanted });
+const named = async (secret: string) =>
+  ((await call<TokenList>(secret, 'GET', '/api/v1/tokens')).body.tokens ?? []).map(({ name }) => name);
+
+/** Returns a user with a personal token, as device login makes it. */
+async function user(groups: string[], more: Partial<Token> & { days?: number } = {}) {
+  const browser = await userSignedIn(registry, { name: 'Ada', groups });
+  const { days = 30, ...limits } = more;
+  const secret = newSecret();
+  const now = registry.parts.clock();
+  const scopes = ['read', 'publish', 'yank', 'push', ...(groups.includes('admins') ? ['admin'] : [])];
+  const token = {
+    ...{ id: `${browser.user.id}-token`, name: 'laptop', scopes, groups: ['*'], repositories: ['*'] },
+    ...{ createdAt: now.toISOString(), createdBy: 'Ada', user: browser.user },
+    ...{ expiresAt: new Date(now.getTime() + days * DAY).toISOString() },
+    ...limits,
+  };
+  await registry.parts.store.createToken({ ...token, user: browser.user } as never, hashSecret(secret));
+  return { browser, secret, id: token.id, user: browser.user };
+}
+
+describe('a token that a user creates', () => {
+  it('is personal, bounded by the rights of the user when it is used', async () => {
+    const { secret, user: ada } = await user(['labels']);
+    const { status, body } = await create(secret, { scopes: ['publish', 'yank'], groups: ['example.com'] });
+    expect([status, body.user?.id, body.groups]).toEqual([201, ada.id, ['example.com']]);
+    const checked = async () =>
+      (
+        await call(body.token!, 'POST', '/api/v1/functions/example.com/None/releases/1.0.0/yank', {
+          reason: 'x',
+        })
+      ).status;
+    expect(await checked()).toBe(404);
+    const moved = { ...ada, groups: [] };
+    await registry.parts.store.confirmUser(moved, {
+      at: registry.parts.clock().toISOString(),
+      isSignIn: true,
+    });
+    expect(await checked()).toBe(403);
+  });
+
+  it.each([
+    ['a scope that the user does not have', { scopes: ['admin'] }, {}, 'does not have the scope admin'],
+    ['a scope that the token does not have', { scopes: ['yank'] }, { scopes: ['read'] }, 'the scope yank'],
+    ['more groups', { groups: ['*'] }, { groups: ['a.example.com'] }, 'is for the groups a.example.com'],
+    ['other groups', { groups: ['b.example.com'] }, { groups: ['a.*'] }, 'not for b.example.com'],
+    ['another wildcard', { groups: ['a.*.com'] }, { groups: ['a.*'] }, 'not for a.*.com'],
+    ['a longer life', { expiresInDays: 60 }, { days: 10 }, 'cannot make one that expires later'],
+  ])('cannot have %s', async (_, wanted, limits, problem) => {
+    const { secret } = await user(['labels'], limits as object);
+    const { status, body } = await create(secret, wanted);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(problem)]);
+  });
+
+  it('never has more than the token that made it, and ends with it at the latest', async () => {
+    const random = new Random(3);
+    const scopes = ['read', 'publish', 'yank', 'push'];
+    const groups = ['*', 'a.*', 'a.example.com', 'b.example.com', '*.example.com'];
+    const covers = (own: string, wanted: string) =>
+      own === '*' ||
+      own === wanted ||
+      (!wanted.includes('*') &&
+        new RegExp(`^${own.replaceAll('.', '\\.').replaceAll('*', '.*')}$`).test(wanted));
+    let made = 0;
+    for (let round = 0; round < 40; round++) {
+      const limits = {
+        scopes: random.some(scopes, 0.7) as Token['scopes'],
+        groups: random.some(groups, 0.4),
+        days: 1 + random.below(60),
+      };
+      if (limits.scopes.length === 0 || limits.groups.length === 0) continue;
+      const { secret, id } = await user(['labels'], limits);
+      const wanted = {
+        scopes: random.some(scopes, 0.4).concat('read'),
+        groups: [random.pick(groups)],
+        ...(random.chance(0.5) ? { expiresInDays: 1 + random.below(90) } : {}),
+      };
+      const { status, body } = await create(secret, wanted);
+      const mayHave =
+        wanted.scopes.every((scope) => (limits.scopes as string[]).includes(scope)) &&
+        wanted.groups.every((one) => limits.groups.some((own) => covers(own, one))) &&
+        (wanted.expiresInDays ?? 0) <= limits.days + 1;
+      expect([wanted, limits, status]).toEqual([wanted, limits, mayHave ? 201 : 400]);
+      if (!mayHave) continue;
+      made += 1;
+      const parent = (await registry.parts.store.tokens()).find((token) => token.id === id)!;
+      expect(body.expiresAt! <= parent.expiresAt!).toBe(true);
+    }
+    expect(made).toBeGreaterThan(3);
+  });
+
+  it('is one of a program only if an administrator asks for it', async () => {
+    const root = await user(['admins']);
+    expect((await create(root.secret, { scopes: ['admin'] })).body.user?.id).toBe(root.user.id);
+    for (const wanted of [{ robot: true }, { team: 'labels' }]) {
+      const { status, body } = await create(root.secret, wanted);
+      expect([status, body.user, body.team]).toEqual([
+        201,
+        undefined,
+        'team' in wanted ? 'labels' : undefined,
+      ]);
+      expect((await create((await user(['labels'])).secret, wanted)).status).toBe(403);
+    }
+    const { secret: robot } = await registry.token({ scopes: ['publish'] });
+    expect((await create(robot, {})).status).toBe(403);
+    const { secret: first } = await registry.token({ scopes: ['admin'] });
+    expect((await create(first, {})).body.user).toBeUndefined();
+  });
+
+  it('is listed and revoked by its user and administrators, and nobody else', async () => {
+    const [ada, bob, root] = [await user(['labels']), await user([]), await user(['admins'])];
+    const { body } = await create(ada.secret, { name: 'of ada' });
+    expect(await named(ada.secret)).toEqual(['laptop', 'of ada']);
+    expect(await named(bob.secret)).toEqual(['laptop']);
+    expect(await named(root.secret)).toEqual(expect.arrayContaining(['of ada', 'tester']));
+    const revoke = async (secret: string, id: string) =>
+      (await call(secret, 'DELETE', `/api/v1/tokens/${id}`)).status;
+    // A token of another user is answered as one that does not exist.
+    for (const id of [body.id!, root.id, '00000000-0000-4000-8000-000000000000']) {
+      expect(await revoke(bob.secret, id)).toBe(403);
+    }
+    expect(await revoke(ada.secret, body.id!)).toBe(200);
+    expect((await call(body.token!, 'GET', '/api/v1/whoami')).status).toBe(401);
+    const other = await create(ada.secret, {});
+    expect(await revoke(root.secret, other.body.id!)).toBe(200);
+    const limited = await create(ada.secret, {
+      scopes: ['read'],
+      groups: ['a.example.com'],
+      repositories: ['a'],
+    });
+    expect(await revoke(limited.body.token!, ada.id)).toBe(403);
+    expect(await revoke(limited.body.token!, limited.body.id!)).toBe(200);
+    const { secret: publisher } = await registry.token({ scopes: ['publish'] });
+    expect((await call(publisher, 'GET', '/api/v1/tokens')).status).toBe(403);
+  });
+
+  it('is refused while the user is suspended, and after 30 days without a sign-in', async () => {
+    const own = await openTestRegistry();
+    try {
+      const browser = await userSignedIn(own);
+      await browser.act(NEW, { ...FORM, expiresInDays: '90' });
+      const [made] = await own.parts.store.tokensOfUser(browser.user.id);
+      const page = await browser.text(`/operate/tokens/${made!.id}/created`);
+      const secret = /krmhub_[0-9a-f]{72}/.exec(page)![0];
+      const whoami = async () =>
+        (await own.send('GET', '/api/v1/whoami', undefined, `Bearer ${secret}`)).status;
+      const at = own.parts.clock().toISOString();
+      expect(await whoami()).toBe(200);
+      await own.parts.store.suspendUser(browser.user.id, true, { at, by: 'admin' });
+      expect(await whoami()).toBe(401);
+      await own.parts.store.suspendUser(browser.user.id, false, { at, by: 'admin' });
+      expect(await whoami()).toBe(200);
+      own.advance(31 * DAY);
+      expect(await whoami()).toBe(401);
+    } finally {
+      await own.close();
+    }
+  });
+});
+
+describe('the page of a new token', () => {
+  it('offers a user the scopes that the user has, and makes a personal token', async () => {
+    const { browser, user: ada } = await user(['labels']);
+    const page = await browser.text(NEW);
+    const offered = [...page.matchAll(/name="scopes" value="(\w+)"/g)].map(([, scope]) => scope);
+    expect(offered).toEqual(['read', 'publish', 'yank', 'push']);
+    for (const hidden of ['name="robot"', 'name="team"']) expect(page).not.toContain(hidden);
+    expect((await browser.act(NEW, FORM)).status).toBe(303);
+    const tokens = await registry.parts.store.tokensOfUser(ada.id);
+    expect(tokens.map(({ name }) => name)).toEqual(['laptop', 'made']);
+    expect(await browser.text('/operate/tokens')).toContain('at most what <bdi>Ada</bdi> may do');
+  });
+
+  it('takes no other token from a user, whatever the form says', async () => {
+    const { browser, user: ada } = await user(['labels']);
+    const forged = [{ robot: 'on' }, { team: 'labels' }, { scopes: 'admin' }];
+    const statuses = [];
+    for (const more of forged) statuses.push((await browser.act(NEW, { ...FORM, ...more })).status);
+    expect(statuses).toEqual([403, 403, 400]);
+    expect(await registry.parts.store.tokensOfUser(ada.id)).toHaveLength(1);
+  });
+
+  it('lets an administrator choose whose token it is', async () => {
+    const { browser, user: root } = await user(['admins']);
+    expect(await browser.text(NEW)).toContain('name="robot"');
+    await browser.act(NEW, { ...FORM, name: 'mine' });
+    await browser.act(NEW, { ...FORM, name: 'of a program', robot: 'on' });
+    const own = (await registry.parts.store.tokensOfUser(root.id)).map(({ name }) => name);
+    expect(own).toEqual(['laptop', 'mine']);
+    const all = await registry.parts.store.tokens();
+    expect(all.find(({ name }) => name === 'of a program')?.user).toBeUndefined();
+  });
+});
