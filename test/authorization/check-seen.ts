@@ -10,7 +10,7 @@ const isFullSize = process.env.KRMHUB_TEST_FULL_SIZE === '1';
 /** Otherwise every one of so many does. */
 const SAMPLE = 4;
 
-interface Answer {
+export interface Answer {
   status: number;
   headers: string;
   body: string;

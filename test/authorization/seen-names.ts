@@ -29,7 +29,10 @@ ${Object.values(LETTERS)
     - {kind: ${namesWith('x').half}, visibility: internal}
     - {kind: ${namesWith('y').half}, visibility: private}
   - {pattern: ${word('x')}.example.com, visibility: internal, owner: ${namesWith('x').team}}
-  - {pattern: ${word('y')}.example.com, visibility: private, owner: ${namesWith('y').team}}
+  - pattern: ${word('y')}.example.com
+    visibility: private
+    owner: ${namesWith('y').team}
+    trustedPublishingOnly: true
   catalogs:
   - {pattern: "*-${word('x')}", visibility: internal}
   - {pattern: "*-${word('y')}", visibility: private}

@@ -58,6 +58,7 @@ const TOKENS: readonly (readonly [name: string, token: Omit<WantedToken, 'name'>
   ['owners', { scopes: ['read', 'publish'], team: Y.team }, sees(EVERYTHING, INTERNAL)],
   ['owners elsewhere', { scopes: ['read'], team: Y.team, groups: OTHER_GROUP }, sees(INTERNAL)],
   ['granted', { scopes: ['read'], team: 'granted' }, sees(EVERYTHING)],
+  ['yanker of others', { scopes: ['yank'], team: 'others' }, sees(INTERNAL)],
   ['others', { scopes: ['read', 'publish', 'yank', 'push'], team: 'others' }, sees(INTERNAL)],
 ];
 

@@ -91,7 +91,7 @@ export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfi
 }
 
 /** For the router, `{kind}.yaml` is not a parameter but a pattern, and the value includes the suffix. */
-function routingPattern(template: string): { pattern: string; suffixes: Map<string, string> } {
+export function routingPattern(template: string): { pattern: string; suffixes: Map<string, string> } {
   const suffixes = new Map<string, string>();
   const segments = template.split('/').map((segment) => {
     const match = /^\{(\w+)\}(.*)$/.exec(segment);

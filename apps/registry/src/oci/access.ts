@@ -1,4 +1,11 @@
-import { type AccessObject, type AccessRules, ANONYMOUS, type TokenRecord } from '@krmhub/catalog';
+import {
+  type AccessObject,
+  type AccessRules,
+  ANONYMOUS,
+  can,
+  type TokenRecord,
+  tokenActor,
+} from '@krmhub/catalog';
 import { isRepository, type ManifestReader, OciError } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -305,12 +312,14 @@ function lacks(rules: AccessRules, token: TokenRecord, name: string, action: Act
   if (kind.of === 'function') return lacking('publish', object);
   const push = lacking('push', { repository: name });
   const followed = kind.of === 'anything' ? kind.follows?.group : undefined;
-  if (followed !== undefined && (rules.ownerOf(followed) !== undefined || rules.hasPrivate(followed))) {
-    // Its scripts are changed as its functions are.
-    return lacking('publish', object) ?? (group === undefined ? push : undefined);
-  }
-  if (push === undefined || group === undefined) return push;
-  return lacking('publish', object);
+  const usual = push === undefined || group === undefined ? push : lacking('publish', object);
+  if (followed === undefined || (rules.ownerOf(followed) === undefined && !rules.hasPrivate(followed)))
+    return usual;
+  // Its scripts are changed as its functions are.
+  const found = lacking('publish', object) ?? (group === undefined ? push : undefined);
+  const isRead = can(rules, tokenActor(rules, token), 'read', { group: followed }).allowed;
+  // A refusal in a group that the token may not read is the one in a group that does not exist.
+  return found === undefined || isRead ? found : (usual ?? found);
 }
 
 /** Returns the group whose publishers may change a repository in this way; undefined if there is none. */

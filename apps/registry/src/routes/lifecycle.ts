@@ -1,11 +1,11 @@
 import { DeprecateRequest, ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { LifecycleAction, ReleaseRecord } from '@krmhub/catalog';
-import { formatReplacement } from '@krmhub/schema';
+import { type FunctionName, formatReplacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize, recheckToken } from '../http/auth/authorize.js';
-import { callerOf } from '../http/auth/caller.js';
+import { authenticate, recheckToken, refuseToYank } from '../http/auth/authorize.js';
+import { type Caller, callerOf } from '../http/auth/caller.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
@@ -31,9 +31,15 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
   const respond = (c: RegistryContext, release: ReleaseRecord) =>
     c.json({ ...releaseDetail(deps, release), definition: release.definition });
 
+  const authorizeYank = async (c: RegistryContext, name: FunctionName): Promise<Caller> => {
+    const token = await authenticate(c, deps);
+    refuseToYank(deps.access.rules, token, name);
+    return callerOf(c, token);
+  };
+
   for (const action of ['yank', 'unyank', 'undeprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
-      const caller = callerOf(c, await authorize(c, deps, 'yank', params.group));
+      const caller = await authorizeYank(c, params);
       const fallback = FALLBACKS[action];
       const { reason } = await readJsonBody(
         c,
@@ -46,7 +52,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
   }
 
   serveRoute(app, ROUTES.deprecate, async (c, { params }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'yank', params.group));
+    const caller = await authorizeYank(c, params);
     const { reason, replacement } = await readJsonBody(c, DeprecateRequest);
     const request = {
       reason: reason ?? `use ${formatReplacement(replacement!)}`,

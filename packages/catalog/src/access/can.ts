@@ -106,11 +106,41 @@ function onRegistry(actor: Actor, action: Action): Decision {
   );
 }
 
-function changeGroup(
+interface GroupObject {
+  group: string;
+  kind?: string | undefined;
+  isNew?: boolean;
+}
+
+/** A refusal in a group that the actor may not read is the one in a group that does not exist, unless that is none. */
+function changeGroup(rules: AccessRules, actor: Actor, action: Action, object: GroupObject): Decision {
+  const decision = decideOnGroup(rules, actor, action, object, true);
+  if (decision.allowed || read(rules, actor, { group: object.group }).allowed) return decision;
+  const absent = decideOnGroup(rules, actor, action, object, false);
+  return absent.allowed ? decision : absent;
+}
+
+/**
+ * Whether an actor may not read a function nor its group, and could do something with it if neither existed: then it gets
+ * the answer for what does not exist, and not a refusal.
+ */
+export function isAsAbsent(
   rules: AccessRules,
   actor: Actor,
   action: Action,
-  { group, kind, isNew = false }: { group: string; kind?: string | undefined; isNew?: boolean },
+  { group, kind }: { group: string; kind: string },
+): boolean {
+  const reads = [{ group }, { group, kind }].some((object) => read(rules, actor, object).allowed);
+  return !reads && decideOnGroup(rules, actor, action, { group }, false).allowed;
+}
+
+/** `isKnown`: otherwise as if there was no such group. */
+function decideOnGroup(
+  rules: AccessRules,
+  actor: Actor,
+  action: Action,
+  { group, kind, isNew = false }: GroupObject,
+  isKnown: boolean,
 ): Decision {
   if (action === 'own' && actor.isWorkflow) return deny('the right to own: a workflow only publishes');
   if (action === 'own' && isAdministrator(actor)) return allow('it administers the registry');
@@ -118,17 +148,17 @@ function changeGroup(
   const scope = action === 'own' ? 'publish' : action;
   if (!actor.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
   if (!covers(actor, { group, kind })) lacks.push(`the group "${group}"`);
-  if (action === 'publish' && !actor.isWorkflow && rules.isTrustedOnly(group)) {
+  if (isKnown && action === 'publish' && !actor.isWorkflow && rules.isTrustedOnly(group)) {
     lacks.push(`a trusted publisher, from which alone the group "${group}" takes releases`);
   }
   if (lacks.length > 0) return { allowed: false, lacks };
   if (isAdministrator(actor)) return allow('it administers the registry');
-  const owner = rules.ownerOf(group);
+  const owner = isKnown ? rules.ownerOf(group) : undefined;
   const granted = teamRight(rules, actor, [action as GrantedAction], { group, kind });
   if (granted !== undefined) return allow(granted);
   const lacksGrant = deny(`a grant${toTeams(actor)} for the group "${group}"`);
   if (owner !== undefined) {
-    // Who owns a group that the actor may not read is not told.
+    // Who owns a group that the actor may not read is not told, also if it could begin one with this name.
     if (!read(rules, actor, { group }).allowed) return lacksGrant;
     return deny(`a grant from the team "${owner.team}", which owns the group "${group}"`);
   }
@@ -136,10 +166,10 @@ function changeGroup(
     return actor.teams === undefined ? deny(`the group "${group}", which has no owner`) : lacksGrant;
   }
   // Everything in the group must be readable: who does not see a release could replace or delete it.
-  const hasHidden = rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
+  const hasHidden = isKnown && rules.hasPrivate(group) && !readsPrivate(rules, actor, { group });
   if (rules.isOpenGroup(group) && !hasHidden) return allow(`the group "${group}" is open`);
   if (actor.teams !== undefined) return lacksGrant;
-  if (isNew && !names(actor, { group, kind })) {
+  if ((isNew || !isKnown) && !names(actor, { group, kind })) {
     return deny(`the right to begin the group "${group}", in which nothing was published yet`);
   }
   return allow(`the token has the scope "${scope}" for the group "${group}"`);
@@ -153,19 +183,19 @@ function push(
   if (!actor.scopes.includes('push')) return deny('the scope "push"');
   const { what, visibility } = seen(rules, object);
   const { teams } = actor;
+  const name = repositoryOf(object);
+  // A referrer of a catalog requires a token that names the catalog. `*` only covers other repositories.
+  const isNamed = (glob: string) =>
+    !('catalog' in object) || glob.startsWith('catalogs/') || actor.scopes.includes('admin');
+  if (!matchesAny(actor.repositories.filter(isNamed), name)) {
+    return deny(`the repository "${name}"${'catalog' in object ? ', which `*` alone does not match' : ''}`);
+  }
   const isBound =
     teams !== undefined && (visibility === 'private' || actor.isUser) && !isAdministrator(actor);
   if (isBound && teams.every((team) => rules.grantOf(team, ['publish'], object) === undefined)) {
     return deny(`a grant${toTeams(actor)} to publish in ${what}`);
   }
-  const name = repositoryOf(object);
-  // A referrer of a catalog requires a token that names the catalog. `*` only covers other repositories.
-  const isNamed = (glob: string) =>
-    !('catalog' in object) || glob.startsWith('catalogs/') || actor.scopes.includes('admin');
-  if (matchesAny(actor.repositories.filter(isNamed), name)) {
-    return allow(`the token has the scope "push" for the repository "${name}"`);
-  }
-  return deny(`the repository "${name}"${'catalog' in object ? ', which `*` alone does not match' : ''}`);
+  return allow(`the token has the scope "push" for the repository "${name}"`);
 }
 
 function read(rules: AccessRules, actor: Actor, object: Exclude<AccessObject, 'registry'>): Decision {

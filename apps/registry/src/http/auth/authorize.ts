@@ -15,6 +15,7 @@ import {
   ANONYMOUS,
   actorName,
   can,
+  isAsAbsent,
   type SourceReader,
   type TokenRecord,
   type TokenStore,
@@ -208,6 +209,19 @@ export async function refuseForbidden(
     const isNew = !(await authority.store.ownedGroups([object.group])).has(object.group);
     refuseLacking(rules, token, action, { ...object, isNew });
   } else refuseLacking(rules, token, action, object);
+}
+
+/**
+ * Throws `forbidden` if a token may not yank and deprecate a function. One that the token may not read is looked up
+ * first, and not found.
+ */
+export function refuseToYank(
+  rules: AccessRules,
+  token: TokenRecord,
+  { group, kind }: { group: string; kind: string },
+): void {
+  if (isAsAbsent(rules, tokenActor(rules, token), 'yank', { group, kind })) return;
+  refuseLacking(rules, token, 'yank', { group });
 }
 
 /** Returns the rights that a token lacks; empty if it lacks none. */

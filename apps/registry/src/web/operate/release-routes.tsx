@@ -4,7 +4,7 @@ import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckToken, refuseLacking } from '../../http/auth/authorize.js';
+import { recheckToken, refuseToYank } from '../../http/auth/authorize.js';
 import { type Caller, callerOf } from '../../http/auth/caller.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
@@ -141,7 +141,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     RELEASE_PAGE_ROUTES.changeRelease,
     { form: LifecycleForm },
     async (c, { params: name, form }, { rules, token }) => {
-      refuseLacking(rules, token, 'yank', { group: name.group });
+      refuseToYank(rules, token, name);
       const { reason = '', replacement = '' } = form;
       const typed = { reason, replacement };
       const wanted = lifecycleRequest(form.do, typed);
