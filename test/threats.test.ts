@@ -146,6 +146,18 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'does not lose a signature that another publisher deletes before its tag',
     ],
   },
+  'A CI repository is deleted, and another person registers its name and signs': {
+    'apps/registry/src/publish/trust/source-policies.test.ts': [
+      'accepts it, and names every claim that is another one',
+      'does not have the pinned signer of the former one, even after a takedown',
+    ],
+  },
+  'One stolen key or one changed workflow is enough to release': {
+    'apps/registry/src/publish/trust/source-policies.test.ts': [
+      'accepts a release that they signed together, and shows them',
+      'refuses a release without them, and accepts one with all',
+    ],
+  },
   'A release is taken down so that another signer can take over': {
     'apps/registry/src/publish/takedown/pinned-signers.test.ts': [
       'stays required where no release is left, and after a restart',

@@ -5,6 +5,7 @@ import {
   POLICY_API_VERSION,
   POLICY_KIND,
   readTrust,
+  SOURCE_FIELDS,
   TRUSTED_CATALOG_KIND,
   type TrustEntry,
   toYaml,
@@ -12,8 +13,15 @@ import {
 } from '@krmhub/catalog';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { parseTrust } from '@krmhub/consume/trust/trust-file';
-import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
+import {
+  type JsonObject,
+  KrmhubError,
+  MAX_KEY_LENGTH,
+  readPublicKey,
+  type SourceRequirements,
+} from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { printDiagnostics } from '../../io/diagnostics.js';
 import type { Io } from '../../io/io.js';
@@ -28,6 +36,8 @@ export interface EntryOptions extends KeyConfirmation {
   issuer?: string;
   identity?: string;
   identityPattern?: string;
+  /** What the certificate must state, as FIELD=VALUE. */
+  require?: string[];
   releases?: string;
   validFrom?: string;
   validUntil?: string;
@@ -100,6 +110,7 @@ export async function createPolicy(
   options: EntryOptions & { group: string[] },
 ): Promise<TrustEntry> {
   const { group, key = [], issuer, identity, identityPattern, releases } = options;
+  const source = sourceFields(options.require ?? []);
   const byIdentity = [issuer, identity, identityPattern].some((option) => option !== undefined);
   const problem = signerProblem(options);
   if (problem !== undefined) {
@@ -110,7 +121,8 @@ export async function createPolicy(
     ? [
         {
           issuer: issuer!,
-          ...(identity === undefined ? { subjectPattern: identityPattern! } : { subject: identity }),
+          ...defined({ subject: identity, subjectPattern: identityPattern }),
+          ...source,
           ...times,
         },
       ]
@@ -128,17 +140,18 @@ function signerProblem({
   issuer,
   identity,
   identityPattern,
+  require: required,
 }: EntryOptions): { message: string; hint: string } | undefined {
   const example = 'for example: --issuer https://accounts.example.com --identity ci@example.com';
   const hasSubject = identity !== undefined || identityPattern !== undefined;
   if (key.length > 0) {
-    if (issuer === undefined && !hasSubject) return undefined;
+    if (issuer === undefined && !hasSubject && required === undefined) return undefined;
     return {
-      message: '--key cannot be combined with --issuer, --identity, or --identity-pattern',
+      message: '--key cannot be combined with --issuer, --identity, --identity-pattern, or --require',
       hint: 'Use only one of them. To trust both, create a policy file.',
     };
   }
-  if (issuer === undefined && !hasSubject) {
+  if (issuer === undefined && !hasSubject && required === undefined) {
     return {
       message: 'a signer is required',
       hint: `Use --key FILE.pub, or an identity, ${example}`,
@@ -152,17 +165,39 @@ function signerProblem({
   }
   if (issuer === undefined) {
     return {
-      message: '--issuer is required with --identity and --identity-pattern',
+      message: '--issuer is required with --identity, --identity-pattern, and --require',
       hint: `Add the identity provider, ${example}`,
     };
   }
-  if (!hasSubject) {
+  if (!hasSubject && required === undefined) {
     return {
       message: '--identity or --identity-pattern is required with --issuer',
       hint: `An issuer alone would trust all its users. Add the identity, ${example}`,
     };
   }
   return undefined;
+}
+
+/** Parses what the certificate must state. The reader of policies checks the values. Throws `usage`. */
+function sourceFields(required: readonly string[]): SourceRequirements {
+  const fields: SourceRequirements = {};
+  for (const text of required) {
+    const [, name = '', value = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+    const field = SOURCE_FIELDS.find((one) => one === name);
+    if (field === undefined || value === '') {
+      const meant = suggest(name, SOURCE_FIELDS);
+      throw usageError(
+        escapeControls(`--require ${text} is not FIELD=VALUE of a certificate`),
+        meant === undefined || field !== undefined
+          ? `Use one of: ${SOURCE_FIELDS.join(', ')}. For example: --require repositoryId=123`
+          : `Did you mean --require ${meant}=${shellWord(value)}?`,
+      );
+    }
+    if (fields[field] !== undefined)
+      throw usageError(`--require ${field} is given twice`, 'Remove one of them.');
+    fields[field] = value;
+  }
+  return fields;
 }
 
 async function createTrustedCatalog(io: Io, text: string, options: EntryOptions): Promise<TrustEntry> {
@@ -178,7 +213,11 @@ async function createTrustedCatalog(io: Io, text: string, options: EntryOptions)
     identityPattern,
     releases,
   } = options;
-  if ([group, issuer, identity, identityPattern, releases].some((option) => option !== undefined)) {
+  if (
+    [group, issuer, identity, identityPattern, releases, options.require].some(
+      (option) => option !== undefined,
+    )
+  ) {
     throw usageError(
       'cannot pin the catalog: only --key, --fingerprint, --yes, --name, --catalog, --min-serial, --max-age, --valid-from, and --valid-until apply to a catalog',
       'Pin the key of its registry: krmhub trust add URL --key registry.pub',

@@ -136,6 +136,21 @@ describe('krmhub trust add', () => {
   it.each([
     ['a signer is required', []],
     ['--issuer is required with --identity', ['--identity', 'ci@example.com']],
+    ['--issuer is required with --identity', ['--require', 'repositoryId=1']],
+    [
+      '--require repositoryId is not FIELD=VALUE',
+      ['--issuer', 'https://i.example.com', '--require', 'repositoryId'],
+    ],
+    [
+      'Did you mean --require repositoryId=1?',
+      ['--issuer', 'https://i.example.com', '--require', 'repositoryID=1'],
+    ],
+    ['`issuer` requires `subject`', ['--issuer', 'https://i.example.com', '--require', 'ref=refs/tags/*']],
+    [
+      'is not the branch or tag',
+      ['--issuer', 'https://i.example.com', '--require', 'ref=main', '--identity', 'a'],
+    ],
+    ['--key cannot be combined with --issuer', ['--key', 'a.pub', '--require', 'repositoryId=1']],
     ['--issuer is required with --identity', ['--identity-pattern', '^ci@example\\.com$']],
     ['--identity or --identity-pattern is required with --issuer', ['--issuer', 'https://i.example.com']],
     ['cannot be combined with', ['--issuer', 'https://i', '--identity', 'a', '--identity-pattern', '^a$']],
@@ -146,6 +161,13 @@ describe('krmhub trust add', () => {
     ],
   ])('says what is missing or too much: %s', async (message, args) => {
     expect(await fails(2, 'add', 'example', '--group', 'example.com', ...args)).toContain(message);
+  });
+
+  it('requires what the certificate states', async () => {
+    const source = ['--require', 'repositoryId=123', '--require', 'ref=refs/tags/v*=1'];
+    await does('add', 'ci', '--group', 'example.com', '--issuer', 'https://i.example.com', ...source);
+    expect(read()).toMatch(/repositoryId: "123"\n\s+ref: "refs\/tags\/v\*=1"/);
+    expect((await does('list')).out()).toContain('any subject (https://i.example.com) with repositoryId 123');
   });
 
   it('keeps manual edits', async () => {
