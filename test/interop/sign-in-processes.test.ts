@@ -81,7 +81,7 @@ describe.skipIf(replicasMissing)('users of several processes (needs PostgreSQL, 
     idp.grants.length = 0;
     for (const round of [1, 2, 3]) {
       const pair = await Promise.all([join(`a${round}`, 2 * round), join(`b${round}`, 2 * round)]);
-      const asked = Array.from({ length: 20 }, (_, at) => get(pair[at % 2]!, '/operate/tokens/new', cookie));
+      const asked = Array.from({ length: 20 }, (_, at) => get(pair[at % 2]!, '/operate/users', cookie));
       const statuses = (await Promise.all(asked)).map(({ status }) => status);
       expect(statuses).toEqual(Array(20).fill(200));
       expect(idp.grants).toEqual(Array(round).fill('refresh_token'));
@@ -92,11 +92,11 @@ describe.skipIf(replicasMissing)('users of several processes (needs PostgreSQL, 
 
   it('take away the rights of a group that the user left, in every process', async () => {
     const cookie = await signIn(first, first);
-    expect((await get(first, '/operate/tokens/new', cookie)).status).toBe(200);
+    expect((await get(first, '/operate/users', cookie)).status).toBe(200);
     idp.users.set('alice', { name: 'Alice', groups: [] });
     const next = await join('left', 10);
-    expect((await get(next, '/operate/tokens/new', cookie)).status).toBe(403);
-    expect((await get(first, '/operate/tokens/new', cookie)).status).toBe(403);
+    expect((await get(next, '/operate/users', cookie)).status).toBe(403);
+    expect((await get(first, '/operate/users', cookie)).status).toBe(403);
     await servers.stop(next);
     idp.users.set('alice', { name: 'Alice', groups: ['platform'] });
   });

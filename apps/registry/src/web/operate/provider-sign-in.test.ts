@@ -131,11 +131,11 @@ describe('signing in with a provider', () => {
     const form = { text: 'x', expected: 'none', do: 'check' };
     expect((await alice.act('/operate/access', form)).status).toBe(403);
     await apply(ADMINS);
-    expect((await alice.get('/operate/tokens/new')).status).toBe(200);
+    expect((await alice.get('/operate/users')).status).toBe(200);
     const bob = await signedIn('bob');
     const page = await bob.text('/operate');
     expect(page).toContain('Bob');
-    expect((await bob.get('/operate/tokens/new')).status).toBe(403);
+    expect((await bob.get('/operate/users')).status).toBe(403);
   });
 
   it('writes who it was, from where, and not what was sent', async () => {

@@ -80,22 +80,13 @@ spec:
 `;
     expect(await registry.send('PUT', '/api/v1/access', text)).toMatchObject({ status: 200 });
     const browser = await signedIn();
-    expect(await status(browser, '/operate/tokens/new')).toBe(200);
+    expect(await status(browser, '/operate/users')).toBe(200);
     idp.users.set('alice', { name: 'Alice', groups: ['other'] });
     registry.advance(confirmMilliseconds);
-    const key = await browser.formKey();
-    const fields = {
-      formKey: key,
-      name: 'late',
-      scopes: 'admin',
-      groups: '*',
-      repositories: '*',
-      expiresInDays: '1',
-    };
-    expect((await browser.post('/operate/tokens/new', fields)).status).toBe(403);
+    expect((await browser.act('/operate/access', { text, expected: '1', do: 'apply' })).status).toBe(403);
     idp.users.set('alice', { name: 'Alice', groups: ['platform'] });
     registry.advance(confirmMilliseconds);
-    expect(await status(browser, '/operate/tokens/new')).toBe(200);
+    expect(await status(browser, '/operate/users')).toBe(200);
   });
 
   it('ends within a minute for a user whom the provider no longer knows, on pages for everybody too', async () => {
