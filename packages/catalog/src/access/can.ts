@@ -1,6 +1,6 @@
 import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { GrantedAction, Visibility } from './access-document.js';
+import { type GrantedAction, ROLES, type Visibility } from './access-document.js';
 import type { AccessRules, GrantTarget } from './access-rules.js';
 import type { UserIdentity } from './team-members.js';
 import type { WorkflowRun } from './trusted-publishers/check-claims.js';
@@ -97,7 +97,9 @@ function isAdministrator({ scopes, groups }: Actor): boolean {
 function onRegistry(actor: Actor, action: Action): Decision {
   const lacks: string[] = [];
   const isAuditor = action === 'audit' && actor.scopes.includes('admin');
-  if (!isAuditor && !actor.scopes.includes(action)) lacks.push(`the scope "${action}"`);
+  // The other scopes of a user say nothing without a team.
+  const isRole = !actor.isUser || (ROLES as readonly string[]).includes(action) || isAdministrator(actor);
+  if (!isAuditor && !(isRole && actor.scopes.includes(action))) lacks.push(`the scope "${action}"`);
   // An operation on the whole registry affects every group.
   if (!actor.groups.includes('*')) lacks.push('every group ("*")');
   if (lacks.length > 0) return { allowed: false, lacks };

@@ -1,14 +1,7 @@
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
-import {
-  type AccessDocument,
-  GRANTED_ACTIONS,
-  type Grant,
-  NO_ACCESS,
-  ROLES,
-  VISIBILITIES,
-} from './access-document.js';
-import { AccessRules, type OwnerClaim } from './access-rules.js';
+import { NO_ACCESS } from './access-document.js';
+import { AccessRules } from './access-rules.js';
 import { type ActingToken, can } from './can.js';
 import {
   actionsOn,
@@ -18,80 +11,9 @@ import {
   comparedObjects,
 } from './compare-access.js';
 import { accessObjectText, parseAccessObject } from './object-text.js';
+import { GROUPS, randomRules, randomToken, randomUser } from './testing/random-access.js';
 
-const GROUPS = ['a.example.com', 'b.example.com', 'c.test', 'd.test'];
-const GROUP_PATTERNS = [...GROUPS, '*', '*.example.com', '*.test', 'a.*'];
-const CATALOGS = ['default', 'in-house', 'in-*', '*'];
-const REPOSITORIES = ['team/base', 'team/*', 'other', '*'];
-const TEAMS = ['red', 'green', 'blue'];
-const KINDS = ['SetLabels', 'Secret'];
-const ISSUER = 'https://sso.example.com';
-const SSO_GROUPS = ['one', 'two'];
 const NAMES = { groups: GROUPS.slice(0, 3), catalogs: ['default', 'in-house'], repositories: ['team/base'] };
-
-function randomGrant(random: Random, teams: readonly string[]): Grant {
-  const object = random.pick([
-    { group: random.pick(GROUP_PATTERNS) },
-    { catalog: random.pick(CATALOGS) },
-    { repository: random.pick(REPOSITORIES) },
-  ]);
-  const team = random.pick(teams);
-  if (random.chance(0.2)) return { team, may: random.some(ROLES, 0.7), in: { group: '*' } };
-  return { team, may: random.some(GRANTED_ACTIONS, 0.5), in: object };
-}
-
-function randomRules(random: Random, previous?: AccessRules): AccessRules {
-  const teams = random.some(TEAMS, 0.8);
-  const names = teams.length === 0 ? ['red'] : teams;
-  const visible = (patterns: readonly string[]) =>
-    random.some(patterns, 0.3).map((pattern) => ({ pattern, visibility: random.pick(VISIBILITIES) }));
-  const fresh: AccessDocument = {
-    openGroups: random.some(GROUP_PATTERNS, 0.2),
-    teams: names.map((name) => ({
-      name,
-      members: [
-        ...random.some(SSO_GROUPS, 0.3).map((ssoGroup) => ({ ssoGroup })),
-        ...(random.chance(0.2) ? [{ user: `${ISSUER} s0` }] : []),
-      ],
-    })),
-    groups: random.some(GROUP_PATTERNS, 0.4).map((pattern) => ({
-      pattern,
-      ...(random.chance(0.5) ? { owner: random.pick(names) } : {}),
-      ...(random.chance(0.5) ? { visibility: random.pick(VISIBILITIES) } : {}),
-      functions: random.some(KINDS, 0.2).map((kind) => ({ kind, visibility: random.pick(VISIBILITIES) })),
-    })),
-    catalogs: visible(CATALOGS),
-    repositories: visible(REPOSITORIES),
-    grants: Array.from({ length: random.below(4) }, () => randomGrant(random, names)),
-  };
-  const claims: OwnerClaim[] = random
-    .some(GROUPS, 0.2)
-    .map((group) => ({ group, team: random.pick(TEAMS), proof: 'dns' }));
-  if (previous === undefined || random.chance(0.3)) return new AccessRules(fresh, claims);
-  // Most changes are small.
-  const { document } = previous;
-  const field = random.pick(Object.keys(fresh) as (keyof AccessDocument)[]);
-  const known = new Map([...document.teams, ...fresh.teams].map((team) => [team.name, team]));
-  // What names a team is refused without the team.
-  return new AccessRules({ ...document, [field]: fresh[field], teams: [...known.values()] }, previous.claims);
-}
-
-function randomToken(random: Random, at: number): ActingToken {
-  const scopes = random.some(['read', 'publish', 'yank', 'push', 'admin'], 0.5);
-  return {
-    name: `token ${at}`,
-    id: `id-${at}`,
-    scopes,
-    groups: random.chance(0.4) ? ['*'] : random.some(GROUP_PATTERNS, 0.3),
-    repositories: random.chance(0.4) ? ['*'] : random.some(REPOSITORIES, 0.5),
-    ...(random.chance(0.5) ? { team: random.pick(TEAMS) } : {}),
-  };
-}
-
-function randomUser(random: Random, at: number) {
-  const groups = random.some(SSO_GROUPS, 0.5);
-  return { id: `id-${at}`, name: `user ${at}`, issuer: ISSUER, subject: `s${at}`, groups };
-}
 
 describe('a comparison of Access documents', () => {
   it('reports what changes for an actor on an object, and nothing else', () => {
