@@ -4,7 +4,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'j
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
-import { readKeys } from './issuer-keys.js';
+import { givenKey, readKeys } from './issuer-keys.js';
 
 /** What owners of other groups, issuers, and workflows try. */
 const AUDIENCE = 'https://hub.example.net';
@@ -308,6 +308,14 @@ describe('keys', () => {
       keys: JSON.stringify({ keys: [good] }),
     };
     expect((await add('ours.example.com', gitlab)).body.detail).toContain('serves its own keys');
+  });
+
+  it('that were given are not read unless a token names them, which would cost much', async () => {
+    const [one, other] = [await jwkOf(rsa(2048).publicKey), await jwkOf(rsa(2048).publicKey)];
+    const wanted = { ...other, kid: 'b' };
+    const text = JSON.stringify({ keys: [one, wanted, { ...one, kid: 'c' }, { kty: 'RSA', kid: 'b' }, 1] });
+    expect(givenKey(text, 'b').keys).toEqual([wanted]);
+    expect(givenKey(text, 'd').keys).toEqual([]);
   });
 
   it('verify no token with another algorithm, and no critical or nested one', async () => {

@@ -107,13 +107,23 @@ export function readKeys(value: JsonValue): JSONWebKeySet {
   if (keys.some((key) => isObject(key) && (Object.hasOwn(key, 'd') || Object.hasOwn(key, 'k')))) {
     throw new Error('it has a private key: send the public keys only');
   }
-  const usable = keys.filter(
-    (key) => isObject(key) && typeof key.kid === 'string' && isSigningKey(key as unknown as JWK),
-  );
+  const usable = usableKeys(keys);
   if (usable.length === 0) {
     throw new Error(`it has no RSA key of at least ${MIN_RSA_BITS} bits, and no P-256 key, with a \`kid\``);
   }
-  return { keys: usable as JSONWebKeySet['keys'] };
+  return { keys: usable };
+}
+
+/** Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. */
+export function givenKey(text: string, id: string): JSONWebKeySet {
+  const { keys } = JSON.parse(text) as { keys: JsonValue[] };
+  return { keys: usableKeys(keys.filter((key) => isObject(key) && key.kid === id)) };
+}
+
+function usableKeys(keys: readonly JsonValue[]): JWK[] {
+  const isUsable = (key: JsonValue) =>
+    isObject(key) && typeof key.kid === 'string' && isSigningKey(key as unknown as JWK);
+  return keys.filter(isUsable) as unknown as JWK[];
 }
 
 /** Returns a public key of a set. Throws for one that is not valid. */

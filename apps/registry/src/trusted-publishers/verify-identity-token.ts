@@ -10,7 +10,7 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
-import { type IssuerKeys, importPublicKey, readKeys } from './issuer-keys.js';
+import { givenKey, type IssuerKeys, importPublicKey } from './issuer-keys.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
@@ -136,7 +136,7 @@ async function candidateKeys(
   }
   for (const text of new Set(named.flatMap(({ keys }) => keys ?? []))) {
     add(
-      readKeys(JSON.parse(text)),
+      givenKey(text, keyId),
       named.filter(({ keys }) => keys === text),
     );
   }
