@@ -1,3 +1,9 @@
+/**
+ * Random Access documents, tokens, and users, for tests.
+ *
+ * @module
+ */
+
 import type { Random } from '@krmhub/yaml/testing/random';
 import { type AccessDocument, GRANTED_ACTIONS, type Grant, ROLES, VISIBILITIES } from '../access-document.js';
 import { AccessRules, type OwnerClaim } from '../access-rules.js';
