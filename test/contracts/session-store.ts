@@ -114,6 +114,24 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       }
     });
 
+    it('do not end the sessions of other providers, or of tokens', async () => {
+      await begin('token', 'one');
+      const beginOf = async (subject: string, issuer: string) => {
+        const { id: user } = await confirm(subject, { issuer });
+        const session = { hash: `${issuer} ${subject}`, user, createdAt: AT, expiresAt: LATER };
+        await store().beginSession(session, LIMITS, ACT);
+        return session.hash;
+      };
+      const staff = await beginOf('a', 'https://staff.example.com');
+      const hostile: string[] = [];
+      for (const subject of ['1', '2', '3', '4', '5'])
+        hostile.push(await beginOf(subject, 'https://guests.example.com'));
+      const left = ['token', staff, ...hostile.slice(-LIMITS.max)];
+      expect(await alive('token', staff, ...hostile)).toEqual(left);
+      for (const hash of ['t2', 't3', 't4']) await begin(hash, hash);
+      expect(await alive('token', 't2', ...left)).toEqual(['t2', ...left.slice(1)]);
+    });
+
     it('are suspended with their sessions and tokens, whatever the provider says', async () => {
       const [alice, bob] = [await confirm(), await confirm('b')];
       const limits = { scopes: ['read'], groups: ['*'], repositories: [], createdAt: AT, createdBy: 'a' };

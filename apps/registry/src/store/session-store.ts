@@ -26,7 +26,10 @@ export interface SealedSecret {
 
 /** Sessions on the pages of signed-in users, and secrets that wait for them. */
 export interface SessionStore {
-  /** Ends expired sessions, then the oldest ones above the limits, which count the new session. */
+  /**
+   * Ends expired sessions, then the oldest ones above the limits, which count the new session: `max` of the users of one
+   * provider, and of tokens.
+   */
   beginSession(session: SessionRecord, limits: { maxOfOne: number; max: number }, act: Act): Promise<void>;
   /** Returns also an expired session. */
   session(hash: string): Promise<SessionRecord | undefined>;

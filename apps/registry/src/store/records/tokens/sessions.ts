@@ -12,9 +12,12 @@ const deleteOldestOfOne = text(
   `DELETE FROM operator_session WHERE id IN (SELECT id FROM operator_session
      WHERE token_hash = :tokenHash OR user_id = :user ORDER BY id DESC LIMIT 1000000 OFFSET :others)`,
 );
+// Of users of the same provider, or of tokens: no provider can sign out those of another one, or an administrator.
 const deleteOldest = text(
-  `DELETE FROM operator_session WHERE id IN (SELECT id FROM operator_session
-     ORDER BY id DESC LIMIT 1000000 OFFSET :others)`,
+  `DELETE FROM operator_session WHERE id IN (SELECT operator_session.id FROM operator_session
+     LEFT JOIN registry_user ON registry_user.id = user_id
+     WHERE coalesce(issuer, '') = coalesce((SELECT issuer FROM registry_user WHERE id = :user), '')
+     ORDER BY operator_session.id DESC LIMIT 1000000 OFFSET :others)`,
 );
 const insertSession = inserter(operatorSessions);
 const byHash = query((db) =>
@@ -55,7 +58,7 @@ export function sessionRows({ read, write }: Sql): SessionStore {
         const { tokenHash = null, user = null } = session;
         yield* deleteExpired.run({ now: act.at });
         yield* deleteOldestOfOne.run({ tokenHash, user, others: maxOfOne - 1 });
-        yield* deleteOldest.run({ others: max - 1 });
+        yield* deleteOldest.run({ user, others: max - 1 });
         yield* insertSession(session);
         yield* appendAudit({ ...act, action: 'operator.sign-in', object: 'operate', outcome: 'done' });
       }),
