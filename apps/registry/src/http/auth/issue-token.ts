@@ -100,7 +100,7 @@ function personalBounds(
   { scopes, groups, repositories, expiresInDays }: TokenRequest,
   by: TokenRecord,
   now: Date,
-): Pick<NewToken, 'user' | 'expiresBy'> {
+): Partial<Pick<NewToken, 'user' | 'groups' | 'repositories' | 'expiresBy'>> {
   const of = isSessionToken(by) ? 'the user' : `the token "${by.name}"`;
   const hint = isSessionToken(by)
     ? 'Teams have scopes by grants: krmhub whoami shows them.'
@@ -110,28 +110,36 @@ function personalBounds(
   if (more.length > 0) {
     throw new InvalidTokenRequest('scopes', `${of} does not have the scope ${more.join(', ')}`, hint);
   }
+  if (isSessionToken(by)) return defined({ user: by.user });
   const limits = { groups, repositories };
   for (const field of ['groups', 'repositories'] as const) {
+    if (!isLimitedBy(scopes, field)) {
+      // It still bounds what the teams of the user let the token read.
+      limits[field] = [...by[field]];
+      continue;
+    }
     const beyond = limits[field].filter((glob) => !isCovered(by[field], glob));
-    // Limits of a kind that no scope uses do not matter.
-    if (beyond.length === 0 || !isLimitedBy(scopes, field)) continue;
+    if (beyond.length === 0) continue;
     const what = `${of} is for the ${field} ${by[field].join(', ')}, not for ${beyond.join(', ')}`;
     throw new InvalidTokenRequest(field, what, hint);
   }
-  if (isSessionToken(by)) return defined({ user: by.user });
   const { expiresAt } = by;
   const end = expiresInDays === undefined ? now.getTime() : now.getTime() + expiresInDays * 86_400_000;
   if (expiresAt !== undefined && end > Date.parse(expiresAt) + 86_400_000) {
     const what = `${of} expires at ${expiresAt}, and cannot make one that expires later`;
     throw new InvalidTokenRequest('expiresInDays', what, hint);
   }
-  return defined({ user: by.user, expiresBy: expiresAt });
+  return { ...limits, ...defined({ user: by.user, expiresBy: expiresAt }) };
 }
 
-/** Whether globs match all that another one matches. A wildcard is covered by itself, and by `*`. */
+/**
+ * Whether globs match all that another one matches. A wildcard is covered by itself, and by `*`, which alone covers no
+ * referrers of catalogs.
+ */
 function isCovered(globs: readonly string[], glob: string): boolean {
-  if (globs.includes('*') || globs.includes(glob)) return true;
-  return !glob.includes('*') && globs.some((one) => matchesGlob(one, glob));
+  if (globs.includes(glob)) return true;
+  if (globs.includes('*') && !glob.startsWith('catalogs/')) return true;
+  return !glob.includes('*') && globs.some((one) => one !== '*' && matchesGlob(one, glob));
 }
 
 function refuseWrongTeam({ rules }: KnownAccess, { team, scopes }: TokenRequest): void {

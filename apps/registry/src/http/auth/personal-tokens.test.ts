@@ -1,11 +1,26 @@
 import type { CreatedToken, Token, TokenList } from '@krmhub/api/model';
+import { isLimitedBy } from '@krmhub/api/token-scopes';
+import { type AccessObject, can, type TokenRecord, tokenActor } from '@krmhub/catalog';
+import {
+  GROUPS,
+  ISSUER,
+  randomRules,
+  randomToken,
+  SSO_GROUPS,
+} from '@krmhub/catalog/access/testing/random-access';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { userSignedIn } from '../../testing/user-session.js';
+import { issueToken } from './issue-token.js';
 import { hashSecret, newSecret } from './tokens.js';
 
 const DAY = 86_400_000;
+const OBJECTS: AccessObject[] = [
+  ...GROUPS.map((group) => ({ group })),
+  ...['default', 'in-house'].map((catalog) => ({ catalog })),
+  ...['team/base', 'other'].map((repository) => ({ repository })),
+];
 const ACCESS = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}
@@ -120,6 +135,44 @@ describe('a token that a user creates', () => {
       expect(body.expiresAt! <= parent.expiresAt!).toBe(true);
     }
     expect(made).toBeGreaterThan(3);
+  });
+
+  it('may nothing that the token may not that made it, whatever the rules are', async () => {
+    const random = new Random(5);
+    const { store, clock } = registry.parts;
+    const { user: known } = await userSignedIn(registry);
+    let made = 0;
+    for (let round = 0; round < 600; round++) {
+      const rules = randomRules(random);
+      const user = { ...known, issuer: ISSUER, subject: 's0', groups: random.some(SSO_GROUPS, 0.7) };
+      const times = { createdAt: clock().toISOString(), createdBy: 'Ada' };
+      const { scopes: own, groups, repositories } = randomToken(random, 1);
+      const limits = { scopes: [...own], groups: [...groups], repositories: [...repositories] };
+      const by: TokenRecord = { id: 'by', name: 'by', ...limits, user, ...times };
+      const scopes = random.some(['read', 'publish', 'yank', 'push'] as const, 0.4);
+      const limit = (field: 'groups' | 'repositories') =>
+        isLimitedBy(scopes, field) ? random.some([...by[field], 'catalogs/in-house'], 0.7) : ['*'];
+      const wanted = { name: 'made', scopes, groups: limit('groups'), repositories: limit('repositories') };
+      const deps = { store, access: { rules }, clock, config: {} };
+      const given = { by: 'Ada', origin: {} };
+      const issued = await issueToken(deps, wanted as never, by, given).catch((error) => error);
+      if (!('token' in issued)) {
+        expect(issued).toMatchObject({ code: 'invalid-request' });
+        continue;
+      }
+      made += 1;
+      const [parent, child] = [tokenActor(rules, by), tokenActor(rules, { ...issued.token, user })];
+      for (const action of ['read', 'publish', 'yank', 'push', 'own'] as const) {
+        for (const object of OBJECTS) {
+          if (!can(rules, child, action, object).allowed) continue;
+          expect([wanted, limits, action, object, can(rules, parent, action, object)]).toEqual([
+            ...[wanted, limits, action, object],
+            expect.objectContaining({ allowed: true }),
+          ]);
+        }
+      }
+    }
+    expect(made).toBeGreaterThan(50);
   });
 
   it('is one of a program only if an administrator asks for it', async () => {
