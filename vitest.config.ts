@@ -24,7 +24,7 @@ const INTEROP = [
 const REPLICAS = [
   'test/conformance/{auth,content-discovery,content-management,pull,push-blobs,push-manifests,push-mounts}.test.ts',
   'test/end-to-end/{first-flow,kep-story-seven,signed-snapshots,sources,takedown,tokens}.test.ts',
-  'test/end-to-end/{trusted-publishing,trusted-pull,upstream-search}.test.ts',
+  'test/end-to-end/{device-login,trusted-publishing,trusted-pull,upstream-search}.test.ts',
   'test/interop/keyless-publish.test.ts',
   'test/authorization/seen.test.ts',
 ];

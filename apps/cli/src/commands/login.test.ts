@@ -24,7 +24,9 @@ it('saves a token from stdin for later commands, until logout', async () => {
   expect(JSON.parse(whoami.out())).toMatchObject({ registry: registry.url, name: 'admin' });
   expect(whoami.out()).not.toContain(registry.token);
 
-  expect((await run(['logout', registry.url])).err()).toContain('removed the token');
+  expect((await run(['logout', registry.url])).err()).toMatch(
+    /removed the token .*krmhub token revoke [0-9a-f-]{36}\n/,
+  );
   expect(await readFile(file(), 'utf8')).not.toContain(registry.token);
   expect((await run(['logout'])).err()).toContain('no saved token for');
   expectEnd(await run(['whoami']), 6, 'krmhub login');

@@ -13,7 +13,9 @@ export interface SavedLogin {
   savedAt: string;
   /** URL of the registry. Default: the origin. */
   url?: string;
-  /** Name of the token. */
+  /** ID of the token. */
+  id?: string;
+  /** Name of the user, or of the token. */
   name?: string;
   /** When the token expires. */
   expiresAt?: string;
@@ -98,8 +100,8 @@ function parseCredentials(text: string): Credentials | undefined {
 
 function isLogin(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
-  const { token, savedAt, url, name, expiresAt } = entry as Partial<SavedLogin>;
-  const texts: unknown[] = [savedAt, name, expiresAt];
+  const { token, savedAt, url, id, name, expiresAt } = entry as Partial<SavedLogin>;
+  const texts: unknown[] = [savedAt, id, name, expiresAt];
   const areTexts = texts.every((text) => text === undefined || typeof text === 'string');
   return typeof token === 'string' && areTexts && (url === undefined || isUrl(url));
 }

@@ -58,11 +58,11 @@ export async function saveToken(
   io: Io,
   url: URL,
   token: string,
-  known: Pick<SavedLogin, 'name' | 'expiresAt'> & { isDefault?: boolean } = {},
+  known: Pick<SavedLogin, 'id' | 'name' | 'expiresAt'> & { isDefault?: boolean } = {},
 ): Promise<void> {
-  const { name, expiresAt, isDefault = false } = known;
+  const { id, name, expiresAt, isDefault = false } = known;
   const address = withoutSlash(url);
-  const login = { token, savedAt: io.now().toISOString(), url: address, ...defined({ name, expiresAt }) };
+  const login = { token, savedAt: io.now().toISOString(), url: address, ...defined({ id, name, expiresAt }) };
   await changeCredentials(io, ({ tokens, ...others }) => ({
     ...others,
     tokens: { ...tokens, [url.origin]: login },

@@ -8,7 +8,14 @@ import { type OutputFormat, printData, printLine, printWarning } from '../io/pri
 import { readSecret } from '../io/read-secret.js';
 import { readStdin } from '../io/read-stdin.js';
 import { connect } from './connection.js';
-import { checkToken, environmentToken, MAX_TOKEN_LENGTH, removeTokens, saveToken } from './credentials.js';
+import {
+  checkToken,
+  environmentToken,
+  MAX_TOKEN_LENGTH,
+  removeTokens,
+  savedLogin,
+  saveToken,
+} from './credentials.js';
 import { credentialsFile, defaultRegistry } from './credentials-file.js';
 import { describeToken } from './print-tokens.js';
 import { printOverrides } from './saved-logins.js';
@@ -41,7 +48,7 @@ export async function login(io: Io, url: string | undefined, options: LoginOptio
   });
   const { user, teams = [], expiresAt } = known;
   const name = user?.name ?? known.name;
-  await saveToken(io, registry, token, { ...defined({ name, expiresAt }), isDefault: true });
+  await saveToken(io, registry, token, { ...defined({ id: known.id, name, expiresAt }), isDefault: true });
   const inTeams = teams.length === 0 ? 'no team' : teams.map(({ team }) => team).join(', ');
   const what = describeToken(known);
   const who =
@@ -72,11 +79,12 @@ export async function logout(io: Io, url: string | undefined, options: LogoutOpt
   const registry = parseRegistryUrl(registryUrl(io, chooseRegistry('logout', url, options)));
   const { origin } = registry;
   const wasDefault = defaultRegistry(io);
+  const { id = 'ID' } = savedLogin(io, registry) ?? {};
   const isRemoved = (await removeTokens(io, [origin])).length > 0;
   await printLine(
     io,
     isRemoved
-      ? `removed the token for ${origin}; to revoke it, run: krmhub token revoke ID`
+      ? `removed the token for ${origin}; to revoke it, run: krmhub token revoke ${id}`
       : `no saved token for ${origin}`,
   );
   await printDefault(io, wasDefault);
