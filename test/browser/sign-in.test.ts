@@ -154,6 +154,16 @@ suite('a user with a browser and an identity provider', () => {
       await check(page, 'operate-user');
       await page.goto(`${url}/operate/tokens`);
       await check(page, 'tokens-user');
+      await page.getByRole('link', { name: 'Create a token' }).click();
+      await check(page, 'new-token-user');
+      await page.getByLabel('Name').fill(`for ${name}`);
+      await page.getByRole('checkbox', { name: /^publish\b/ }).check();
+      await page.getByLabel('Groups').fill('functions.example.com');
+      await page.getByRole('button', { name: 'Create the token' }).click();
+      await page.getByText('Copy the token now').waitFor();
+      await check(page, 'created-token-user');
+      await page.goto(`${url}/operate/tokens`);
+      await page.getByRole('heading', { name: `for ${name}` }).waitFor();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Signed out' }).waitFor();
       await check(page, 'signed-out');
@@ -162,6 +172,8 @@ suite('a user with a browser and an identity provider', () => {
       await page.goto(`${url}/sign-in`);
       await signIn(page, 'root');
       await check(page, 'operate-admin');
+      await page.goto(`${url}/operate/tokens/new`);
+      await check(page, 'new-token-admin');
       await page.goto(`${url}/operate/users`);
       await page.getByText('Root with').first().waitFor();
       await check(page, 'users');
