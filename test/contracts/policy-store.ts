@@ -1,4 +1,11 @@
-import { type NewEvent, type ReleaseBundle, RevisionConflict, releaseSignatures } from '@krmhub/catalog';
+import {
+  type NewEvent,
+  type ReleaseBundle,
+  RevisionConflict,
+  releaseAttestations,
+  releaseSignatures,
+  type Signer,
+} from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
@@ -29,7 +36,12 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
   const signed = (bundles: ReleaseBundle[], revision = 0, action: 'insert' | 'update' = 'insert') => {
     const change = changeOf({ kind: 'Signed' }, revision, action);
     const release = { ...change.release, bundles };
-    return { ...change, release, search: { ...change.search, signatures: releaseSignatures(release) } };
+    const search = {
+      ...change.search,
+      signatures: releaseSignatures(release),
+      attestations: releaseAttestations(release),
+    };
+    return { ...change, release, search };
   };
 
   describe('signing policies', () => {
@@ -90,10 +102,36 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       await store().commitFunction(changeOf({ kind: 'Signed' }));
       expect(await store().release('example.com', 'Signed', '1.0.0')).not.toHaveProperty('bundles');
       expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual([]);
-      const late = signed([bundleOf('late')], 1, 'update');
+      const sbom = bundleOf('sbom', { claim: 'attestation', predicateType: 'https://spdx.dev/Document' });
+      const source = { sourceRepositoryIdentifier: '123', deploymentEnvironment: 'é🍌"\\' };
+      const signer = { ...bundleOf('late').signer!, source } as Signer;
+      const late = signed([bundleOf('late', { signer }), sbom], 1, 'update');
       await store().commitFunction({ ...late, event: { ...late.event, type: 'release.attested' } });
-      expect((await store().release('example.com', 'Signed', '1.0.0'))?.bundles).toEqual([bundleOf('late')]);
-      expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual(late.search.signatures);
+      expect((await store().release('example.com', 'Signed', '1.0.0'))?.bundles).toEqual(
+        late.release.bundles,
+      );
+      expect((await store().search({ limit: 1 })).items[0]).toMatchObject({
+        signatures: late.search.signatures,
+        attestations: [{ predicateType: 'https://spdx.dev/Document' }],
+      });
+      const trusting = (type: 'sbom' | 'tests') => ({
+        revision: type === 'sbom' ? 1 : 2,
+        policies: [
+          {
+            name: 'team',
+            groups: ['*'],
+            signers: [{ issuer: 'https://token.example.com', subject: 'Jürgen 漢' }],
+            attestations: [{ type }],
+          },
+        ],
+      });
+      for (const [type, count] of [
+        ['sbom', 1],
+        ['tests', 0],
+      ] as const) {
+        const found = await store().search({ limit: 1, signed: ['true'], trust: trusting(type) });
+        expect(found.items).toHaveLength(count);
+      }
     });
 
     it('are deleted with the release', async () => {

@@ -8,6 +8,7 @@ import {
 } from './judge-signature.js';
 import { attestationProblems } from './required-attestations.js';
 import {
+  allSigners,
   applicablePolicies,
   describeSigner,
   describeTrusted,
@@ -47,7 +48,9 @@ export function evaluateSignatures(
   if (covering.length === 0) return undefined;
   const revoked = signatures.flatMap(({ signer }) => revocationReason(policies, signer) ?? []);
   const standing = signatures.filter(({ signer }) => revocationReason(policies, signer) === undefined);
-  const attested = attestations.filter(({ signer }) => revocationReason(policies, signer) === undefined);
+  // Testers and scanners can be revoked, too.
+  const revoking = policies.map((policy) => ({ ...policy, signers: allSigners(policy) }));
+  const attested = attestations.filter(({ signer }) => revocationReason(revoking, signer) === undefined);
   const judged = covering.map((policy) => ({
     policy,
     ...judgeSigners(policy, standing),

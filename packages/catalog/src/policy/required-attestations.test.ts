@@ -149,6 +149,11 @@ describe('a required attestation', () => {
     expect(reason(policy([{ type: 'tests' }]), [tests('passed')], [revoking])).toContain(
       'the release has none',
     );
+    const testers = [trusts('tester', { revoked: 'stolen' })];
+    const elsewhere = policy([], { name: 'other', groups: ['b.c'], testers });
+    expect(reason(policy([{ type: 'tests' }]), [tests('passed')], [elsewhere])).toContain(
+      'the release has none',
+    );
   });
 
   it('more of them never accept more, in any order', () => {
