@@ -33,8 +33,9 @@ export function catalogContract(store: () => RegistryStore): void {
 
       expect(await store().catalog('platform')).toBeUndefined();
       expect((await store().catalogs()).map(({ name }) => name)).toEqual(['another']);
-      expect(await store().deletedCatalog('platform')).toEqual({ name: 'platform', ...deletion });
-      expect(await store().deletedCatalogs()).toEqual([{ name: 'platform', ...deletion }]);
+      const tombstone = { name: 'platform', ...deletion };
+      expect(await store().deletedCatalog('platform')).toEqual({ ...tombstone, recipe: 'first' });
+      expect(await store().deletedCatalogs()).toEqual([tombstone]);
       expect(await store().deletedCatalog('another')).toBeUndefined();
       expect(await store().catalogsContaining('example.com', 'A')).toEqual([]);
       expect([await store().sources(), await store().sources('platform')]).toEqual([[], []]);

@@ -8,8 +8,9 @@ import { KrmhubError } from '@krmhub/schema';
 import type { Caller } from '../http/auth/caller.js';
 import { deletedError, findCatalog } from '../store/find-record.js';
 import type { BytesLock } from '../workers/processes/processes.js';
-import { DEFAULT_CATALOG } from './apply-recipe.js';
+import { type ApplyRecipeDeps, DEFAULT_CATALOG } from './apply-recipe.js';
 import type { NewestSnapshots } from './serve/newest-snapshots.js';
+import { storedRecipe } from './stored-recipe.js';
 
 /**
  * Deletes catalogs, and restores them within a period. A deleted catalog is in no response: its addresses answer 410
@@ -23,6 +24,7 @@ export interface DeleteCatalogDeps {
   newestSnapshots: Pick<NewestSnapshots, 'clear'>;
   clock: () => Date;
   config: { catalogRestoreDays?: number };
+  refuseExposedSources: ApplyRecipeDeps['refuseExposedSources'];
 }
 
 /** Days in which a deleted catalog can be restored, unless it is configured. */
@@ -43,7 +45,7 @@ export async function deleteCatalog(
     });
   }
   const known = await store.deletedCatalog(name);
-  if (known !== undefined) return known;
+  if (known !== undefined) return withoutRecipe(known);
   await findCatalog(store, name);
   const now = clock();
   const at = now.toISOString();
@@ -61,14 +63,21 @@ export async function deleteCatalog(
       if (!(error instanceof RevisionConflict)) throw error;
       const other = await store.deletedCatalog(name);
       if (other === undefined) throw concurrentChange(name, error);
-      return other;
+      return withoutRecipe(other);
     }
   });
 }
 
-/** Restores a catalog. Rejects with `not-found`, and with `gone` after the period. */
+function withoutRecipe({ recipe: _, ...tombstone }: CatalogTombstone & { recipe: string }): CatalogTombstone {
+  return tombstone;
+}
+
+/**
+ * Restores a catalog. Rejects with `not-found`, with `gone` after the period, and with `conflict` if it would show what
+ * only this registry may fetch.
+ */
 export async function restoreCatalog(
-  { store, newestSnapshots, clock }: DeleteCatalogDeps,
+  { store, newestSnapshots, clock, refuseExposedSources }: DeleteCatalogDeps,
   name: string,
   { by, origin }: Caller,
 ): Promise<'restored' | 'unchanged'> {
@@ -79,6 +88,8 @@ export async function restoreCatalog(
   }
   const at = clock().toISOString();
   if (known.purgedAt !== undefined || at >= known.restorableUntil) throw deletedError(known, at);
+  // The Access document can have dropped its rule meanwhile.
+  await refuseExposedSources(storedRecipe(known));
   const event = { type: 'catalog.restored' as const, at, by, catalog: name };
   try {
     await store.restoreCatalog({ name, at, event, origin });

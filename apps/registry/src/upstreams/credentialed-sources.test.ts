@@ -122,3 +122,17 @@ it('the rule of a catalog with such a source cannot be dropped, only replaced by
   );
   expect(await send('teams: [{name: a}]')).toEqual([200, undefined]);
 });
+
+it('a deleted catalog with such a source is not restored without a rule', async () => {
+  await applyAccess(registry, 'catalogs: [{pattern: theirs, visibility: internal}]');
+  await addCredentials();
+  expect(await apply('theirs', `${upstream.origin}/catalog.yaml`)).toEqual([201, undefined]);
+  const deleted = await registry.send('POST', '/api/v1/catalogs/theirs/delete', { reason: 'as a test' });
+  expect(Object.keys(deleted.body).sort()).toEqual(['at', 'by', 'name', 'reason', 'restorableUntil']);
+  await applyAccess(registry, 'teams: []');
+  const restore = async () => (await registry.send('POST', '/api/v1/catalogs/theirs/restore')).status;
+  expect(await restore()).toBe(409);
+  expect(await registry.parts.store.catalog('theirs')).toBeUndefined();
+  await applyAccess(registry, 'catalogs: [{pattern: theirs, visibility: private}]');
+  expect(await restore()).toBe(200);
+});

@@ -38,7 +38,8 @@ export interface CatalogReader {
   catalog(name: string): Promise<CatalogRecord | undefined>;
   /** Returns the tombstones of deleted catalogs, by name. */
   deletedCatalogs(): Promise<CatalogTombstone[]>;
-  deletedCatalog(name: string): Promise<CatalogTombstone | undefined>;
+  /** With the recipe, which a restore applies; empty after the purge. */
+  deletedCatalog(name: string): Promise<(CatalogTombstone & { recipe: string }) | undefined>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /** Returns the functions that any snapshot of the catalog contains, ignoring the case of kinds; by name. */

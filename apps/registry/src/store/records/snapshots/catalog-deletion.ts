@@ -25,7 +25,7 @@ const all = query((db) =>
 );
 const one = query((db) =>
   db
-    .select(columns)
+    .select({ ...columns, recipe: catalogs.recipe })
     .from(catalogs)
     .where(and(eq(catalogs.name, sql.placeholder('name')), isNotNull(catalogs.deleted))),
 );
@@ -45,7 +45,7 @@ export function catalogDeletions({ read, write }: Sql): CatalogDeletions {
     deletedCatalog: (name) =>
       read(function* () {
         const row = yield* one.first({ name });
-        return row && tombstone(row);
+        return row && { ...tombstone(row), recipe: row.recipe };
       }),
     deleteCatalog: ({ name, deletion, event, origin }) =>
       write(function* () {
