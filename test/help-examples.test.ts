@@ -26,6 +26,12 @@ const PINNED = 'needs a program that was built; apps/cli/src/commands/pin.test.t
  * of plugins in test/interop/plugins.test.ts.
  */
 const SKIPPED: Record<string, string> = {
+  ...Object.fromEntries(
+    ['show', 'suspend', 'restore'].map((verb) => [
+      `krmhub user ${verb} alice@example.com`,
+      'nobody signed in; apps/cli/src/commands/user.test.ts has users',
+    ]),
+  ),
   'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a permanent log',
   'krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com':
     'needs a sigstore that knows this identity; test/interop/cosign-keyless.test.ts has one',

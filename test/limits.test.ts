@@ -80,6 +80,11 @@ describe('the tests of limits', () => {
     maxCountedRefusals: 'apps/registry/src/routes/audit.test.ts',
     auditBatch: 'apps/registry/src/routes/audit.test.ts',
     prunedAuditRows: 'test/contracts/audit-store.ts',
+    maxScimBytes: 'apps/registry/src/scim/scim-routes.test.ts',
+    maxDirectoryUsers: 'test/contracts/directory-store.ts',
+    maxDirectoryGroups: 'test/contracts/directory-store.ts',
+    maxDirectoryMembers: 'test/contracts/directory-store.ts',
+    maxDirectoryGroupsOfUser: 'test/contracts/directory-store.ts',
     maxTokenDays: 'apps/registry/src/http/auth/issue-token.test.ts',
     maxSecretsOfSession: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     secretMilliseconds: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
@@ -97,6 +102,7 @@ describe('the tests of limits', () => {
     defaultEventLimit: 'a default',
     defaultSnapshotLimit: 'a default',
     defaultTokenDays: 'a default',
+    defaultUserLimit: 'a default',
   };
   /** Limits of work that the registry does by itself. */
   const INTERNAL =

@@ -304,6 +304,26 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'a suspended user is signed out at once, in all browsers',
     ],
   },
+  'A user who left the organization keeps a personal token': {
+    'apps/registry/src/scim/scim-routes.test.ts': [
+      'gives members the rights of teams at once, and takes them at once',
+      'confirms users for as long as the directory manages them',
+    ],
+    'test/contracts/directory-store.ts': [
+      'stay suspended by an administrator, whatever the directory says',
+      'end their sessions as soon as they are not active',
+    ],
+  },
+  'The token of a directory leaks, or a directory sends hostile requests': {
+    'test/authorization/scim.test.ts': [
+      'lets a token for a directory do nothing else',
+      'creates tokens for directories that have no other scope, and no team',
+    ],
+    'apps/registry/src/scim/scim-routes.test.ts': [
+      'change nothing by names of JavaScript',
+      'do not fail, whatever the operations are',
+    ],
+  },
   'A workflow of a stranger, of a pull request, or of a repository that took over a name publishes': {
     'apps/registry/src/trusted-publishers/exchange-token.test.ts': [
       'with %s',

@@ -144,6 +144,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     'trusted-publishers': ['http', 'upstreams'],
     'sign-in': ['limits', 'http', 'store', 'upstreams', 'trusted-publishers'],
     users: ['limits', 'http', 'store'],
+    scim: ['limits', 'http', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],
     routes: [
       ...['limits', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish', 'upstreams', 'owners'],
@@ -167,6 +168,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'trusted-publishers',
       'sign-in',
       'users',
+      'scim',
       'oci',
       'routes',
       'web',

@@ -1,3 +1,4 @@
+import { UsersQuery } from '@krmhub/api/model';
 import * as parameters from '@krmhub/api/parameters';
 import { BUNDLE_LIMITS, PUBLISH_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS } from '@krmhub/schema';
@@ -261,6 +262,7 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
         ['maxSearchLimit', parameters.SearchParameters],
         ['maxEventLimit', parameters.EventParameters],
         ['maxSnapshotLimit', parameters.SnapshotParameters],
+        ['maxUserLimit', UsersQuery],
       ] as const
     ).map(
       ([name, schema]): Limit => ({

@@ -9,6 +9,16 @@ export const SERVER_LIMITS = {
   maxDetailLength: 8_192,
   /** Size of a JSON body: a reason or a token request. */
   maxJsonBytes: 65_536,
+  /** Size of a SCIM request: a group with all its members. */
+  maxScimBytes: 2_097_152,
+  /** Users of a directory. */
+  maxDirectoryUsers: 50_000,
+  /** Groups of a directory. */
+  maxDirectoryGroups: 5_000,
+  /** Members of a group of a directory, and of all groups in one response, unless the first group has more. */
+  maxDirectoryMembers: 10_000,
+  /** Groups of one user in a directory: each request of the user reads them. */
+  maxDirectoryGroupsOfUser: 500,
   /** Size of an HTML form without the text of a recipe. */
   maxFormBytes: 65_536,
   /** Fields of an HTML form. */

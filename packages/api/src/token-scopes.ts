@@ -15,6 +15,10 @@ const SCOPES = {
   },
   yank: { meaning: 'yank, unyank, and deprecate releases', limit: 'groups' },
   push: { meaning: 'push other artifacts to repositories outside functions/', limit: 'repositories' },
+  scim: {
+    meaning: 'manage users and groups as a directory does (SCIM), and nothing else',
+    limit: 'none',
+  },
   audit: { meaning: 'read the audit log', limit: 'none' },
   admin: { meaning: 'administer the registry: tokens, recipes, policies, takedowns', limit: 'none' },
 } as const satisfies Record<string, ScopeDescription>;

@@ -15,6 +15,9 @@ export const UserDetail = User.extend({
   signedInAt: Time.optional().openapi({ description: 'The last sign-in' }),
   suspendedAt: Time.optional().openapi({ description: 'Absent unless the user is suspended' }),
   suspendedBy: z.string().optional(),
+  directory: z.object({ isActive: z.boolean() }).optional().openapi({
+    description: 'What the directory (SCIM) that manages the user says. Absent if none does',
+  }),
 }).openapi('UserDetail');
 
 const Credentials = z.object({

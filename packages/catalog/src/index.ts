@@ -45,6 +45,7 @@ export * from './access/search-access.js';
 export * from './access/team-members.js';
 export * from './access/trusted-publishers/check-claims.js';
 export * from './access/trusted-publishers/providers.js';
+export * from './access/user-names.js';
 export * from './compare/compare.js';
 export * from './compare/compare-catalogs.js';
 export { summarizeChanges } from './compare/summarize-changes.js';

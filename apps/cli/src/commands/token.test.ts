@@ -73,7 +73,7 @@ it('lists tokens within 80 columns, and completely in a pipe', async () => {
 
 it.each([
   [['token', 'create', 'x'], '--scope'],
-  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, push, audit, admin'],
+  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, push, scim, audit, admin'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '11y'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '0d'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--group', 'A B'], 'glob'],

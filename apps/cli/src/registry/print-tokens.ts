@@ -19,7 +19,9 @@ export function describeToken(token: Token): string {
   const team =
     token.user !== undefined ? ', where you may' : token.team === undefined ? '' : ` as team ${token.team}`;
   const isWide =
-    token.team === undefined && token.user === undefined && token.scopes.some((scope) => scope !== 'audit');
+    token.team === undefined &&
+    token.user === undefined &&
+    token.scopes.some((scope) => scope !== 'audit' && scope !== 'scim');
   const wide = isWide && targets.some((target) => target.startsWith('all ')) ? ', private ones too' : '';
   return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}${wide}${team}, ${expiry}`;
 }

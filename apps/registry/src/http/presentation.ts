@@ -284,14 +284,14 @@ function userDetail({ id, issuer, subject, name, email }: UserRecord): NonNullab
 }
 
 export function fullUser(rules: AccessRules, user: UserRecord): api.UserDetail {
-  const { groups, createdAt, confirmedAt, signedInAt, suspendedAt, suspendedBy } = user;
+  const { groups, createdAt, confirmedAt, signedInAt, suspendedAt, suspendedBy, directory } = user;
   return {
     ...userDetail(user),
     groups: [...groups],
     teams: rules.teamsOf(user),
     createdAt,
     confirmedAt,
-    ...defined({ signedInAt, suspendedAt, suspendedBy }),
+    ...defined({ signedInAt, suspendedAt, suspendedBy, directory }),
   };
 }
 

@@ -44,6 +44,7 @@ const OWN_SEGMENTS = new Set([
   'functions.atom',
   'login',
   'operate',
+  'scim',
   'sign-in',
   'sign-out',
   'assets',

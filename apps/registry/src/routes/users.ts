@@ -23,8 +23,9 @@ export function userRoutes(app: RegistryApp, deps: UserRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.suspendUser, async (c, { params: { id } }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'admin'));
-    return c.json(await suspendUser(deps, id, caller), 200, NO_STORE);
+    const token = await authorize(c, deps, 'admin');
+    const by = { ...callerOf(c, token), user: token.user?.id };
+    return c.json(await suspendUser(deps, id, by), 200, NO_STORE);
   });
 
   serveRoute(app, ROUTES.restoreUser, async (c, { params: { id } }) => {

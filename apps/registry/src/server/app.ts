@@ -43,6 +43,8 @@ import { takedownRoutes } from '../routes/takedowns.js';
 import { tokenRoutes } from '../routes/tokens.js';
 import { trustedPublisherRoutes } from '../routes/trusted-publishers.js';
 import { userRoutes } from '../routes/users.js';
+import { scimErrorResponse } from '../scim/scim-error.js';
+import { isScimPath, SCIM_ROUTES, scimRoutes } from '../scim/scim-routes.js';
 import { DEVICE_LOGIN } from '../web/addresses.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
@@ -100,11 +102,15 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     await asActor(actor, next);
     await addVisitorLine(c);
   });
-  app.onError((error, c) => errorResponse(c, error, site, registry));
+  app.onError((error, c) => {
+    if (isScimPath(c.req.path)) return scimErrorResponse(c, error, registry);
+    return errorResponse(c, error, site, registry);
+  });
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {
       hint: 'See / for an overview.',
     });
+    if (isScimPath(c.req.path)) return scimErrorResponse(c, missing, registry);
     return asVisitor(c, async () => errorResponse(c, missing, site, registry));
   });
   ociRoutes(app, { ...registry, repositoryAccess });
@@ -123,6 +129,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   tokenRoutes(app, registry);
   userRoutes(app, registry);
   loginRoutes(app, { ...registry, loginPage: DEVICE_LOGIN });
+  scimRoutes(app, registry);
   catalogRoutes(app, registry);
   catalogInputsRoute(app, registry);
   sourceRoutes(app, registry);
@@ -130,7 +137,10 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
   webRoutes(app, { ...registry, sessions, site });
-  refuseOtherMethods(app, [...Object.values(ROUTES), ...WEB_ROUTES.map(([, route]) => route)]);
+  refuseOtherMethods(app, [
+    ...Object.values({ ...ROUTES, ...SCIM_ROUTES }),
+    ...WEB_ROUTES.map(([, route]) => route),
+  ]);
   return app;
 }
 

@@ -1,3 +1,4 @@
+import { hasUnseen, isVisibleText, shownName, USER_LIMITS } from '@krmhub/catalog';
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { field, objectField, textField } from '@krmhub/schema/json/access';
@@ -16,15 +17,8 @@ export interface ConfirmedUser {
   groups: string[];
 }
 
-/** OpenID Connect Core 1.0, section 2: at most 255 characters. */
-const MAX_SUBJECT_LENGTH = 255;
-const MAX_NAME_LENGTH = 100;
-/** RFC 5321. */
-const MAX_EMAIL_LENGTH = 254;
+const { maxSubjectLength, maxNameLength, maxEmailLength, maxGroupLength } = USER_LIMITS;
 const MAX_GROUPS = 1_000;
-const MAX_GROUP_LENGTH = 256;
-/** Controls, and what changes the direction of text or cannot be seen. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 type Wanted = Pick<ProviderSettings, 'name' | 'issuer' | 'groupsClaim' | 'subjectClaim'>;
 
@@ -32,7 +26,7 @@ type Wanted = Pick<ProviderSettings, 'name' | 'issuer' | 'groupsClaim' | 'subjec
 export function readUserClaims(claims: JsonObject, provider: Wanted): ConfirmedUser {
   const { issuer, subjectClaim } = provider;
   const subject = field(claims, subjectClaim);
-  if (!isText(subject, MAX_SUBJECT_LENGTH)) {
+  if (!isVisibleText(subject, maxSubjectLength)) {
     throw refused(
       provider,
       `the claim "${subjectClaim}", which identifies the user, ${describe(subject)}`,
@@ -40,26 +34,19 @@ export function readUserClaims(claims: JsonObject, provider: Wanted): ConfirmedU
     );
   }
   const email = textField(claims, 'email');
+  const names = ['name', 'preferred_username', 'email'].flatMap((claim) => textField(claims, claim) ?? []);
   return {
     issuer,
     subject,
-    name: displayName(claims) ?? subject.slice(0, MAX_NAME_LENGTH),
+    name: shownName(names) ?? subject.slice(0, maxNameLength),
     groups: readGroups(claims, provider),
-    ...defined({ email: isText(email, MAX_EMAIL_LENGTH) ? email : undefined }),
+    ...defined({ email: isVisibleText(email, maxEmailLength) ? email : undefined }),
   };
 }
 
 /** Reports whether an ID token has all that a provider may also have at its userinfo endpoint. */
 export function isComplete(claims: JsonObject, groupsClaim: string): boolean {
   return ['name', 'email', groupsClaim].every((name) => Object.hasOwn(claims, name));
-}
-
-function displayName(claims: JsonObject): string | undefined {
-  return ['name', 'preferred_username', 'email']
-    .flatMap((claim) => textField(claims, claim) ?? [])
-    .map((text) => text.replaceAll(new RegExp(UNSEEN, 'gu'), ' ').replaceAll(/\s+/gu, ' ').trim())
-    .map((text) => [...text].slice(0, MAX_NAME_LENGTH).join(''))
-    .find((text) => text !== '');
 }
 
 function readGroups(claims: JsonObject, provider: Wanted): string[] {
@@ -81,7 +68,7 @@ function readGroups(claims: JsonObject, provider: Wanted): string[] {
     throw wrongGroups(provider, `${describe(found)}, not a string or a list of strings`);
   if (groups.length > MAX_GROUPS)
     throw wrongGroups(provider, `has ${groups.length} groups; the limit is ${MAX_GROUPS}`);
-  const wrong = groups.findIndex((group) => !isText(group, MAX_GROUP_LENGTH));
+  const wrong = groups.findIndex((group) => !isVisibleText(group, maxGroupLength));
   if (wrong !== -1) throw wrongGroups(provider, `has a value ${wrong + 1} that ${describe(groups[wrong])}`);
   return [...new Set(groups as string[])].sort();
 }
@@ -94,14 +81,10 @@ function wrongGroups(provider: Wanted, why: string): Error {
   );
 }
 
-function isText(value: JsonValue | undefined, maxLength: number): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= maxLength && !UNSEEN.test(value);
-}
-
 function describe(value: JsonValue | undefined): string {
   if (value === undefined) return 'is missing';
   if (typeof value !== 'string')
     return `is ${Array.isArray(value) ? 'a list' : value === null ? 'null' : `of the type ${typeof value}`}`;
   if (value === '') return 'is empty';
-  return UNSEEN.test(value) ? 'has control characters' : `has ${value.length} characters, which is too long`;
+  return hasUnseen(value) ? 'has control characters' : `has ${value.length} characters, which is too long`;
 }

@@ -25,6 +25,7 @@ import type {
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
+import type { DirectoryStore } from './directory-store.js';
 import type { LoginStore } from './login-store.js';
 import type { ProfileStore } from './profile-store.js';
 import type { SessionStore } from './session-store.js';
@@ -47,6 +48,7 @@ export interface RegistryStore
     TokenStore,
     TrustedPublisherStore,
     UserStore,
+    DirectoryStore,
     ProfileStore,
     SessionStore,
     LoginStore,

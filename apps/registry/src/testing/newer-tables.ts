@@ -5,6 +5,7 @@ export const DROP_NEWER_TABLES = [
   'DROP TABLE access; ALTER TABLE token DROP COLUMN team',
   'DROP TABLE release_words; DROP TABLE function_text_whole',
   'DROP TABLE owner_claim',
+  'DROP TABLE scim_member; DROP TABLE scim_group; DROP TABLE scim_user',
   'DROP INDEX token_user; ALTER TABLE token DROP COLUMN user_id; DROP TABLE IF EXISTS one_time_secret; DROP TABLE IF EXISTS operator_session; DROP TABLE registry_user',
   'DROP TABLE login_request',
   'DROP TABLE trusted_publisher; DROP TABLE used_identity_token; ALTER TABLE token DROP COLUMN run; DROP TABLE release_run',

@@ -17,7 +17,9 @@ import { fullUser } from '../http/presentation.js';
 import type { SessionStore } from '../store/session-store.js';
 
 export interface UserDeps {
-  store: UserStore & Pick<TokenStore, 'tokensOfUser'> & Pick<SessionStore, 'sessionsOfUser'>;
+  store: UserStore &
+    Pick<TokenStore, 'tokensOfUser'> &
+    Pick<SessionStore, 'sessionsOfUser' | 'endSessionsOfUser'>;
   access: KnownAccess;
   clock: () => Date;
 }
@@ -38,9 +40,15 @@ export async function readUser(deps: UserDeps, id: string): Promise<UserReport> 
   return { ...fullUser(deps.access.rules, user), ...(await credentials(deps, id)) };
 }
 
-/** Suspends a user at once. Rejects with `not-found`. */
-export async function suspendUser(deps: UserDeps, id: string, caller: Caller): Promise<SuspendResult> {
+/** An administrator: who it is for records, and the user, if it is one. */
+export interface Administrator extends Caller {
+  user?: string | undefined;
+}
+
+/** Suspends a user at once. Rejects with `not-found`, and with `forbidden` for the account of the administrator. */
+export async function suspendUser(deps: UserDeps, id: string, by: Administrator): Promise<SuspendResult> {
   const { store, clock, access } = deps;
+  const caller = refuseOwn(by, id);
   const before = found(await store.user(id), id);
   const ended = await credentials(deps, id);
   const user = found(await store.suspendUser(id, true, { ...caller, at: clock().toISOString() }), id);
@@ -48,14 +56,34 @@ export async function suspendUser(deps: UserDeps, id: string, caller: Caller): P
   return { outcome, user: fullUser(access.rules, user), ended };
 }
 
-/** Ends the suspension of a user. Rejects with `not-found`. */
+/** Ends the suspension of a user. Rejects with `not-found`, and with `conflict` if the directory suspends the user. */
 export async function restoreUser(deps: UserDeps, id: string, caller: Caller): Promise<RestoreUserResult> {
   const { store, clock, access } = deps;
   const before = found(await store.user(id), id);
+  if (before.directory?.isActive === false) {
+    throw new KrmhubError('conflict', `the directory says that ${before.name} is not active`, {
+      hint: 'Activate the user in the directory, or assign the user to the application there again.',
+    });
+  }
   const user = found(await store.suspendUser(id, false, { ...caller, at: clock().toISOString() }), id);
   const outcome = before.suspendedAt === undefined ? 'unchanged' : 'restored';
   const { tokens } = await credentials(deps, id);
   return { outcome, user: fullUser(access.rules, user), tokens };
+}
+
+/** Ends the sessions of a user. Rejects with `not-found`, and with `forbidden` for the account of the administrator. */
+export async function signOutUser(deps: UserDeps, id: string, by: Administrator): Promise<number> {
+  const { store, clock } = deps;
+  const caller = refuseOwn(by, id);
+  found(await store.user(id), id);
+  return store.endSessionsOfUser(id, { ...caller, at: clock().toISOString() });
+}
+
+function refuseOwn({ user, ...caller }: Administrator, id: string): Caller {
+  if (user !== id) return caller;
+  throw new KrmhubError('forbidden', 'nothing was changed: this is your own account', {
+    hint: 'Ask another administrator.',
+  });
 }
 
 /** Counts what a user can sign in with. */

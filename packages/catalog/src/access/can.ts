@@ -47,7 +47,9 @@ export interface ActingToken extends Pick<Actor, 'id' | 'name' | 'scopes' | 'gro
 /** Returns the actor of a token. What a user may do is decided now, not when the token was made. */
 export function tokenActor(rules: AccessRules, token: ActingToken): Actor {
   const { id, name, scopes, groups, repositories, team, run, user } = token;
-  const actor = { ...defined({ id }), name, scopes, groups, repositories, isInside: true };
+  // The token of a directory reads nothing.
+  const isInside = scopes.some((scope) => scope !== 'scim');
+  const actor = { ...defined({ id }), name, scopes, groups, repositories, isInside };
   if (user !== undefined) {
     const teams = rules.teamsOf(user);
     const rights = rules.scopesOf(teams);
@@ -58,7 +60,7 @@ export function tokenActor(rules: AccessRules, token: ActingToken): Actor {
 }
 
 /** What an actor wants to do. The scopes of tokens have the same names. */
-export type Action = 'read' | 'publish' | 'yank' | 'push' | 'own' | 'audit' | 'admin';
+export type Action = 'read' | 'publish' | 'yank' | 'push' | 'own' | 'audit' | 'admin' | 'scim';
 
 /** What an action is on. */
 export type AccessObject =

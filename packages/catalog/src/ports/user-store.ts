@@ -16,6 +16,8 @@ export interface UserRecord extends UserIdentity {
   signedInAt?: Time;
   suspendedAt?: Time;
   suspendedBy?: string;
+  /** What the directory that manages the user says. Absent if none does. */
+  directory?: { isActive: boolean };
 }
 
 /** What a provider or a directory says about a user. */
@@ -31,6 +33,9 @@ export interface UserStore {
     limit: number;
     text?: string | undefined;
   }): Promise<UserRecord[]>;
-  /** Suspends a user, or ends that. Returns the current user; undefined for an unknown ID. */
+  /**
+   * Suspends a user, or ends that, as an administrator: whom the directory suspends stays suspended. Returns the
+   * current user; undefined for an unknown ID.
+   */
   suspendUser(id: string, isSuspended: boolean, act: Act): Promise<UserRecord | undefined>;
 }

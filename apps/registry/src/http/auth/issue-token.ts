@@ -68,6 +68,7 @@ export async function issueToken(
       `Remove the groups or the scope ${unlimited}.`,
     );
   }
+  refuseOtherScopes(wanted);
   refuseIdleLimits(wanted);
   refuseWrongTeam(access, wanted);
   const { max, usual } = tokenDays({ config });
@@ -140,6 +141,26 @@ function isCovered(globs: readonly string[], glob: string): boolean {
   if (globs.includes(glob)) return true;
   if (globs.includes('*') && !glob.startsWith('catalogs/')) return true;
   return !glob.includes('*') && globs.some((one) => one !== '*' && matchesGlob(one, glob));
+}
+
+/** A directory has its token for years, in a service of others. */
+function refuseOtherScopes({ scopes, team }: TokenRequest): void {
+  if (!scopes.includes('scim')) return;
+  const others = scopes.filter((scope) => scope !== 'scim');
+  if (others.length > 0) {
+    throw new InvalidTokenRequest(
+      'scopes',
+      `a token with the scope scim has no other scope, such as ${others.join(', ')}`,
+      'Create a token for the directory alone.',
+    );
+  }
+  if (team !== undefined) {
+    throw new InvalidTokenRequest(
+      'team',
+      'a team does not bound a token with the scope scim',
+      'Remove the team.',
+    );
+  }
 }
 
 function refuseWrongTeam({ rules }: KnownAccess, { team, scopes }: TokenRequest): void {

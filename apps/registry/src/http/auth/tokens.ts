@@ -48,12 +48,14 @@ function checksum(text: string): string {
 export function tokenProblem(
   { revokedAt, expiresAt, user }: TokenRecord,
   now: Date,
-  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS }: UserSettings,
+  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS, signIn: [first] = [] }: UserSettings,
 ): string | undefined {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) return 'expired';
   if (user === undefined) return undefined;
   if (user.suspendedAt !== undefined) return 'of a suspended user';
+  // The directory says at once who is not active any more.
+  if (user.directory !== undefined && user.issuer === first?.issuer) return undefined;
   const confirmed = now.getTime() - Date.parse(user.confirmedAt);
   if (confirmed <= oidcConfirmDays * MILLISECONDS_PER_DAY) return undefined;
   return `of a user who did not sign in for ${plural(oidcConfirmDays, 'day')}: sign in on the pages of the registry`;
@@ -169,7 +171,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
 
 const FIRST_TOKEN: NewToken = {
   name: 'admin',
-  scopes: TOKEN_SCOPES,
+  scopes: TOKEN_SCOPES.filter((scope) => scope !== 'scim'),
   groups: ['*'],
   repositories: ['*'],
 };

@@ -4,6 +4,8 @@ import { type TokenRecord, USER_TOKEN_SCOPES, type UserRecord, userLabel } from 
 export interface UserSettings {
   /** Days after which a user must sign in again, because the provider may have changed the groups. */
   oidcConfirmDays?: number;
+  /** The identity providers; a directory (SCIM) manages the users of the first one. */
+  signIn?: readonly { issuer: string }[];
 }
 
 /** The session of a user. */

@@ -1,6 +1,7 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
 import { audit } from '../records/schema/audit.js';
+import { directoryGroups, directoryMembers, directoryUsers } from '../records/schema/directory.js';
 import { ownerClaims } from '../records/schema/owner-claims.js';
 import { releaseFiles } from '../records/schema/release-files.js';
 import { releaseNotes } from '../records/schema/release-notes.js';
@@ -47,6 +48,9 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.takedowns,
   takedownPins,
   users,
+  directoryUsers,
+  directoryGroups,
+  directoryMembers,
   tokens,
   schema.catalogs,
   schema.snapshots,

@@ -23,6 +23,8 @@ import { profileRows } from '../records/snapshots/profiles.js';
 import { servedEntries } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { takedownRows } from '../records/takedowns/takedowns.js';
+import { directoryGroupRows } from '../records/tokens/directory-groups.js';
+import { directoryUserRows } from '../records/tokens/directory-users.js';
 import { loginRows } from '../records/tokens/login-requests.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
@@ -85,6 +87,8 @@ export function createStore(connection: Connection): RegistryStore {
     ...ownerClaimRows(sql),
     ...trustedPublisherRows(sql),
     ...userRows(sql),
+    ...directoryUserRows(sql),
+    ...directoryGroupRows(sql),
     ...manifestStore(sql),
     ...missingArtifacts(sql),
     ...missingWords(sql, search),

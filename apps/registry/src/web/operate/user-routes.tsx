@@ -1,10 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { UserParameters, UsersQuery } from '@krmhub/api/model';
-import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type Caller, callerOf } from '../../http/auth/caller.js';
-import type { SessionStore } from '../../store/session-store.js';
-import { listUsers, readUser, restoreUser, suspendUser, type UserDeps } from '../../users/manage-users.js';
+import { callerOf } from '../../http/auth/caller.js';
+import {
+  type Administrator,
+  listUsers,
+  restoreUser,
+  signOutUser,
+  suspendUser,
+  type UserDeps,
+} from '../../users/manage-users.js';
 import { USERS } from '../addresses.js';
 import type { Site } from '../site.js';
 import { CHANGES } from './operator.js';
@@ -31,8 +36,9 @@ export const USER_PAGE_ROUTES = {
   signOutUser: action('/operate/users/{id}/sign-out'),
 } as const;
 
+type UserAction = (typeof USER_PAGE_ROUTES)['suspendUser' | 'restoreUser' | 'signOutUser'];
+
 export interface UserPageDeps extends UserDeps {
-  store: UserDeps['store'] & SessionStore;
   site: Site;
 }
 
@@ -55,27 +61,12 @@ export function userPageRoutes(deps: UserPageDeps, pages: OperatorPages): void {
     return { head: { title: 'Users', path: USERS }, body };
   });
 
-  const changes: [keyof typeof USER_PAGE_ROUTES, (id: string, caller: Caller) => Promise<unknown>][] = [
-    ['suspendUser', (id, caller) => suspendUser(deps, id, caller)],
-    ['restoreUser', (id, caller) => restoreUser(deps, id, caller)],
-    [
-      'signOutUser',
-      async (id, caller) => {
-        await readUser(deps, id);
-        await store.endSessionsOfUser(id, { at: clock().toISOString(), ...caller });
-      },
-    ],
-  ];
-  for (const [name, change] of changes) {
-    const route = USER_PAGE_ROUTES[name] as (typeof USER_PAGE_ROUTES)['suspendUser'];
+  const change = (route: UserAction, run: (id: string, by: Administrator) => Promise<unknown>) =>
     pages.action(route, { needs: CHANGES, form: z.object({}) }, async (c, { params: { id } }, { token }) => {
-      if (token.user?.id === id) {
-        throw new KrmhubError('forbidden', 'nothing was changed: this is your own account', {
-          hint: 'Ask another administrator.',
-        });
-      }
-      await change(id, callerOf(c, token));
+      await run(id, { ...callerOf(c, token), user: token.user?.id });
       return c.redirect(site.at(`${USERS}#${id}`), 303);
     });
-  }
+  change(USER_PAGE_ROUTES.suspendUser, (id, by) => suspendUser(deps, id, by));
+  change(USER_PAGE_ROUTES.restoreUser, (id, by) => restoreUser(deps, id, by));
+  change(USER_PAGE_ROUTES.signOutUser, (id, by) => signOutUser(deps, id, by));
 }

@@ -77,7 +77,7 @@ function UserItem({ user, sessions }: UsersPageData['users'][number]) {
         {isOwn ? null : (
           <div class="buttons">
             {sessions === 0 ? null : <UserForm user={user} action="sign-out" text="Sign out" />}
-            {isSuspended ? (
+            {user.directory?.isActive === false ? null : isSuspended ? (
               <UserForm user={user} action="restore" text="Restore" />
             ) : (
               <UserForm user={user} action="suspend" text="Suspend" />

@@ -22,6 +22,10 @@ export const users = sqliteTable(
     /** UTC. */
     suspendedAt: text('suspended_at'),
     suspendedBy: text('suspended_by'),
+    /** JSON list of the groups in the directory that manages the user. */
+    directoryGroups: text('directory_groups', { mode: 'json' }).$type<string[]>(),
+    /** Since when the directory says that the user is not active. UTC. */
+    directorySuspendedAt: text('directory_suspended_at'),
   },
   (table) => [uniqueIndex('registry_user_identity').on(table.issuer, table.subject)],
 );

@@ -10,13 +10,13 @@ import { users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
 import { userRecord } from './user-record.js';
 
-const byIdentity = query((db) =>
+export const userByIdentity = query((db) =>
   db
     .select()
     .from(users)
     .where(and(eq(users.issuer, sql.placeholder('issuer')), eq(users.subject, sql.placeholder('subject')))),
 );
-const byId = query((db) =>
+export const userById = query((db) =>
   db
     .select()
     .from(users)
@@ -31,7 +31,8 @@ const page = query((db) =>
     .limit(sql.placeholder('limit')),
 );
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
-const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
+const restoreReleased = text('UPDATE registry_user SET directory_suspended_at = NULL WHERE id = :id');
+export const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
 
 /** Users that a search reads at once: the databases do not agree on the case of letters. */
 const SCANNED_USERS = 1_000;
@@ -46,7 +47,7 @@ export function userRows(database: Sql): UserStore {
   return {
     confirmUser: ({ issuer, subject, name, email, groups }, { at, isSignIn }) =>
       write(function* () {
-        const row = yield* byIdentity.first({ issuer, subject });
+        const row = yield* userByIdentity.first({ issuer, subject });
         const said = { name, email: email ?? null, groups: [...groups], confirmedAt: at };
         const found = { ...said, ...defined({ signedInAt: isSignIn ? at : undefined }) };
         const id = row?.id ?? randomUUID();
@@ -54,11 +55,11 @@ export function userRows(database: Sql): UserStore {
           const added = { ...found, id, issuer, subject, createdAt: at };
           yield* change((db) => db.insert(users).values(added)).run();
         } else yield* change((db) => db.update(users).set(found).where(eq(users.id, id))).run();
-        return userRecord((yield* byId.first({ id }))!);
+        return userRecord((yield* userById.first({ id }))!);
       }),
     user: (id) =>
       readOne(function* () {
-        const row = yield* byId.first({ id });
+        const row = yield* userById.first({ id });
         return row && userRecord(row);
       }),
     users: ({ after = '', limit, text = '' }) =>
@@ -74,16 +75,19 @@ export function userRows(database: Sql): UserStore {
       }),
     suspendUser: (id, isSuspended, { at, by, origin }) =>
       write(function* () {
-        const row = yield* byId.first({ id });
+        const row = yield* userById.first({ id });
         if (row === undefined) return undefined;
-        const isChanged = (row.suspendedAt !== null) !== isSuspended;
+        // The directory restores whom it suspended, unless it does not manage the user any more.
+        const isReleased = row.directorySuspendedAt !== null && row.directoryGroups === null;
+        const isChanged = isSuspended ? row.suspendedAt === null : row.suspendedAt !== null || isReleased;
         if (!isChanged) return userRecord(row);
         yield* suspend.run(isSuspended ? { id, at, by } : { id, at: null, by: null });
+        if (!isSuspended && isReleased) yield* restoreReleased.run({ id });
         if (isSuspended) yield* endSessions.run({ id });
         const action = isSuspended ? 'user.suspend' : 'user.restore';
         const detail = { name: row.name, issuer: row.issuer, subject: row.subject };
         yield* appendAudit({ at, by, origin, action, object: `user/${id}`, outcome: 'done', detail });
-        return userRecord((yield* byId.first({ id }))!);
+        return userRecord((yield* userById.first({ id }))!);
       }),
   };
 }
