@@ -108,7 +108,7 @@ Example:
 function registerRemove(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('remove')))
     .summary('End that a workflow may publish.')
-    .description('End that a workflow may publish. Tokens that it has end within 15 minutes.')
+    .description('End that a workflow may publish. Tokens that it has end at once.')
     .argument('<id>', 'ID of the publisher, from `krmhub publisher list`.')
     .addHelpText(
       'after',

@@ -153,7 +153,7 @@ async function readGivenToken(
   if (given?.origin === registry.origin) return checkToken(given.token);
   if (io.stdin.isTTY === true) return undefined;
   throw new KrmhubError('usage', `cannot log in to ${registry.origin}: the token is missing`, {
-    hint: `Pass the token on stdin, for example: krmhub login ${registry.origin} < data/admin.token`,
+    hint: `Run the command in a terminal to sign in on a page, or pass the token on stdin: krmhub login ${registry.origin} < data/admin.token`,
   });
 }
 

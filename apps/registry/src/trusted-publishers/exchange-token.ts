@@ -112,7 +112,7 @@ function matchingPublishers(
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
     throw new KrmhubError('forbidden', `no trusted publisher${where} is ${JSON.stringify(run.workflow)}`, {
-      hint: 'An owner of the group adds the workflow: krmhub publisher add.',
+      hint: `An owner of the group adds the workflow: krmhub publisher add ${groups?.[0] ?? 'GROUP'}. To see those that exist: krmhub publisher list.`,
     });
   }
   const { publisher, problems } = closest;
@@ -121,7 +121,7 @@ function matchingPublishers(
     'forbidden',
     `the workflow is not the trusted publisher of ${target}: ${problems.map(describeProblem).join('; ')}`,
     {
-      hint: `Change the workflow, or the publisher ${publisher.id}: krmhub publisher list ${publisher.group}`,
+      hint: `Run it as expected. If the publisher is wrong, an owner of the group replaces it: krmhub publisher remove ${publisher.id}, then krmhub publisher add ${target}`,
     },
   );
 }

@@ -133,7 +133,9 @@ function checkedWorkflow(
       problems.push(`the setting ${setting} is missing, for example ${example}`);
     }
     if (value !== undefined && form?.test(value) === false) {
-      problems.push(`the setting ${setting} is ${JSON.stringify(value)}, expected for example ${example}`);
+      problems.push(
+        `the setting ${setting} is ${JSON.stringify(value)}, expected a value such as ${example}`,
+      );
     }
   }
   const issuer = wanted.issuer ?? usual;

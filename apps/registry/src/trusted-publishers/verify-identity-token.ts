@@ -24,7 +24,7 @@ const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JW
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
 const HINT_ISSUER =
-  'An owner of the group adds the workflow: krmhub publisher add. See `krmhub help trusted-publishing`.';
+  'An owner of the group adds the workflow: krmhub publisher add, with --issuer for a server of your own. See `krmhub help trusted-publishing`.';
 
 /** A token of a provider whose signature, audience, and time were verified. */
 export interface IdentityToken {

@@ -100,7 +100,10 @@ it('suspends a user at once, and says what ended; restoring lets the tokens work
     user: { id: user.id, suspendedBy: 'tester' },
     ended: { sessions: 1, tokens: 1 },
   });
-  expect(await whoami()).toMatchObject({ status: 401, detail: 'the token "own" is of a suspended user' });
+  expect(await whoami()).toMatchObject({
+    ...{ status: 401, detail: 'the token "own" is of a suspended user' },
+    hint: expect.stringContaining('krmhub user restore'),
+  });
   expect(await registry.parts.store.session('suspended')).toBeUndefined();
   expect(await act('suspend')).toMatchObject({ outcome: 'unchanged', ended: { sessions: 0, tokens: 1 } });
   const restored = await act<RestoreUserResult>('restore');
@@ -113,6 +116,37 @@ it('suspends a user at once, and says what ended; restoring lets the tokens work
     ['user.restore', 'done'],
     ['user.suspend', 'done'],
   ]);
+});
+
+it('lets no administrator suspend their own account', async () => {
+  const user = await confirm('self', 'Self');
+  const secret = newSecret();
+  const now = registry.parts.clock();
+  const scopes = ['read', 'admin'];
+  const token = {
+    ...{ id: 'self-token', name: 'own', scopes, groups: ['*'], repositories: ['*'], user },
+    ...{ createdAt: now.toISOString(), createdBy: user.name },
+    expiresAt: new Date(now.getTime() + DAY).toISOString(),
+  };
+  await registry.parts.store.createToken(token, hashSecret(secret));
+  const access = `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  openGroups: ["*"]
+  teams: [{name: admins, members: [{ssoGroup: ops}]}]
+  grants: [{to: {team: admins}, may: [admin], in: {group: "*"}}]
+`;
+  expect((await registry.send('PUT', '/api/v1/access', access)).status).toBe(200);
+  const suspend = (id: string) =>
+    registry.send('POST', `/api/v1/users/${id}/suspend`, undefined, `Bearer ${secret}`);
+  expect((await suspend(user.id)).body).toMatchObject({
+    status: 403,
+    detail: expect.stringContaining('your own account'),
+  });
+  const other = await confirm('not-self', 'Not self');
+  expect((await suspend(other.id)).status).toBe(200);
+  expect((await registry.parts.store.user(user.id))?.suspendedAt).toBeUndefined();
 });
 
 it('knows no other users', async () => {

@@ -20,6 +20,7 @@ import {
   type TokenRecord,
   type TokenStore,
   tokenActor,
+  USER_TOKEN_SCOPES,
   type UserStore,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -46,6 +47,8 @@ export interface Authority extends TokenAuthority {
   store: TokenAuthority['store'] & Pick<SourceReader, 'ownedGroups'>;
   access: KnownAccess;
 }
+
+const HINT_SUSPENDED = 'Ask an administrator of the registry, who can restore the user: krmhub user restore.';
 
 /**
  * Returns the token of a request. Only operations that need a token call this: an anonymous read ignores
@@ -92,9 +95,9 @@ export async function authenticateHash(
   const { store, clock, log } = authority;
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
-  const refuse = (message: string) => {
+  const refuse = (message: string, better = hint) => {
     limits.recordLogin(c, hash, false);
-    return new KrmhubError('unauthorized', message, { hint });
+    return new KrmhubError('unauthorized', message, { hint: better });
   };
   const now = clock();
   const token = await begin(
@@ -137,14 +140,17 @@ async function begin(
   c: RegistryContext,
   { clock, config }: Pick<TokenAuthority, 'clock' | 'config'>,
   find: () => Promise<TokenRecord | KrmhubError>,
-  refuse: (message: string) => KrmhubError,
+  refuse: (message: string, hint?: string) => KrmhubError,
 ): Promise<TokenRecord> {
   const check = async () => {
     const token = await find();
     if (token instanceof KrmhubError) throw token;
     c.set('actor', { id: token.id, name: actorName(token) });
     const problem = tokenProblem(token, clock(), config);
-    if (problem !== undefined) throw refuse(`${credentialText(token)} is ${problem}`);
+    if (problem !== undefined) {
+      const isSuspended = token.user?.suspendedAt !== undefined;
+      throw refuse(`${credentialText(token)} is ${problem}`, isSuspended ? HINT_SUSPENDED : undefined);
+    }
     return token;
   };
   const token = await check();
@@ -252,6 +258,11 @@ export function refuseLacking(
     });
   }
   if (token.user !== undefined) {
+    if (lackingRights(rules, { ...token, scopes: [...USER_TOKEN_SCOPES] }, action, object).length === 0) {
+      throw new KrmhubError('forbidden', message, {
+        hint: `You have the right, but this token has only ${token.scopes.join(', ')}. Run \`krmhub login\` again, and choose the scope on the page.`,
+      });
+    }
     const { teams } = tokenActor(rules, token);
     const of = teams?.length === 0 ? 'The user is in no team.' : `The user is in ${teams?.join(', ')}.`;
     throw new KrmhubError('forbidden', message, {

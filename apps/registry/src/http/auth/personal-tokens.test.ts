@@ -87,6 +87,14 @@ describe('a token that a user creates', () => {
     expect(await checked()).toBe(403);
   });
 
+  it('is told apart from its user, who has a scope that it lacks', async () => {
+    const users = async (secret: string) =>
+      (await call<{ hint: string }>(secret, 'GET', '/api/v1/users')).body.hint;
+    const administrator = await user(['admins'], { scopes: ['read'] });
+    expect(await users(administrator.secret)).toContain('You have the right, but this token has only read.');
+    expect(await users((await user(['labels'])).secret)).toContain('The user is in labels.');
+  });
+
   it.each([
     ['a scope that the user does not have', { scopes: ['admin'] }, {}, 'does not have the scope admin'],
     ['a scope that the token does not have', { scopes: ['yank'] }, { scopes: ['read'] }, 'the scope yank'],

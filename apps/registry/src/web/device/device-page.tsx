@@ -165,7 +165,9 @@ function AnswerForms({
             <input type="checkbox" name="wide" value="on" />
             <span>
               <b>Administration too</b>{' '}
-              <span class="quiet">It also gets the scopes {wide.join(' and ')}.</span>
+              <span class="quiet">
+                It also gets the {wide.length === 1 ? 'scope' : 'scopes'} {wide.join(' and ')}.
+              </span>
             </span>
           </label>
         )}
