@@ -89,6 +89,7 @@ describe('the tests of limits', () => {
     maxSecretsOfSession: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     secretMilliseconds: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',
+    maxTokensOfUser: 'apps/registry/src/http/auth/personal-tokens.test.ts',
     maxSearchFilters: 'apps/registry/src/web/search/search.test.ts',
     maxSearchAddressLength: 'apps/registry/src/web/search/search.test.ts',
     catalogPageFunctions: 'apps/registry/src/web/catalog/catalog-states.test.ts',

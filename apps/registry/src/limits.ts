@@ -39,6 +39,8 @@ export const SERVER_LIMITS = {
   maxSessions: 10_000,
   /** Sessions of one token or user, so that nobody can use up all sessions. */
   maxSessionsOfToken: 10,
+  /** Usable tokens of one user, and as many others, which the user still sees. */
+  maxTokensOfUser: 100,
   /** Time during which a user can allow a program to sign in. */
   loginRequestMilliseconds: 600_000,
   /** Programs that wait for that. */

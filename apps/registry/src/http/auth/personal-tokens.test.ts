@@ -10,10 +10,11 @@ import {
 } from '@krmhub/catalog/access/testing/random-access';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../../limits.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { userSignedIn } from '../../testing/user-session.js';
 import { issueToken } from './issue-token.js';
-import { hashSecret, newSecret } from './tokens.js';
+import { createToken, hashSecret, newSecret } from './tokens.js';
 
 const DAY = 86_400_000;
 const OBJECTS: AccessObject[] = [
@@ -148,9 +149,9 @@ describe('a token that a user creates', () => {
   it('may nothing that the token may not that made it, whatever the rules are', async () => {
     const random = new Random(5);
     const { store, clock } = registry.parts;
-    const { user: known } = await userSignedIn(registry);
     let made = 0;
     for (let round = 0; round < 600; round++) {
+      const { user: known } = await userSignedIn(registry);
       const rules = randomRules(random);
       const user = { ...known, issuer: ISSUER, subject: 's0', groups: random.some(SSO_GROUPS, 0.7) };
       const times = { createdAt: clock().toISOString(), createdBy: 'Ada' };
@@ -181,6 +182,45 @@ describe('a token that a user creates', () => {
       }
     }
     expect(made).toBeGreaterThan(50);
+  });
+
+  it('is one of a limited number, and counts as a write of the user, whichever token made it', async () => {
+    const { secret, id, user: ada } = await user([]);
+    const ids: string[] = [];
+    for (let count = 1; count < SERVER_LIMITS.maxTokensOfUser; count++)
+      ids.push((await create(secret, {})).body.id!);
+    const refused = await create(secret, {});
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('the limit')]);
+    expect((await create((await user([])).secret, {})).status).toBe(201);
+    for (const one of ids) await registry.parts.store.revokeToken(one, registry.parts.clock().toISOString());
+    for (let count = 0; count < 3; count++) ids.push((await create(secret, {})).body.id!);
+    for (const one of ids.slice(-3))
+      await registry.parts.store.revokeToken(one, registry.parts.clock().toISOString());
+    expect((await create(secret, {})).status).toBe(201);
+    const kept = await registry.parts.store.tokensOfUser(ada.id);
+    expect(kept).toHaveLength(2 + SERVER_LIMITS.maxTokensOfUser);
+    expect(kept.map((token) => token.id)).toContain(id);
+
+    const own = await openTestRegistry({ config: { writesPerMinute: 3 } });
+    try {
+      const browser = await userSignedIn(own);
+      const statuses: number[] = [];
+      for (let count = 0; count < 4; count++) {
+        const context = { now: own.parts.clock(), by: 'Ada' };
+        const limits = { scopes: ['publish' as const], groups: ['*'], repositories: ['*'] };
+        const made = await createToken(
+          own.parts.store,
+          { name: 'a', ...limits, user: browser.user },
+          context,
+        );
+        const body = { name: 'b', scopes: ['publish'] };
+        const given = ['POST', '/api/v1/tokens', body, `Bearer ${made.secret}`] as const;
+        statuses.push((await own.send(...given)).status);
+      }
+      expect(statuses).toEqual([201, 201, 201, 429]);
+    } finally {
+      await own.close();
+    }
   });
 
   it('is one of a program only if an administrator asks for it', async () => {

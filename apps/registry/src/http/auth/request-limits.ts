@@ -134,10 +134,10 @@ export class RequestLimits implements RequestLimiter {
     if (!allowance.allowed) throw new TooManyRequests('too many requests from your address', allowance);
   }
 
-  /** Counts a write of a token. Throws TooManyRequests. */
-  countWrite(c: RegistryContext, token: { id: string; name: string }): void {
+  /** Counts a write of a token; all tokens and sessions of a user are one. Throws TooManyRequests. */
+  countWrite(c: RegistryContext, token: { id: string; name: string; user?: { id: string } }): void {
     if (c.get('rateLimitClass') !== 'write' || this.#writes === undefined) return;
-    const allowance = this.#writes.take(token.id, this.#now());
+    const allowance = this.#writes.take(token.user?.id ?? token.id, this.#now());
     c.set('allowance', allowance);
     if (!allowance.allowed) {
       throw new TooManyRequests(`too many requests with the token "${token.name}"`, allowance);

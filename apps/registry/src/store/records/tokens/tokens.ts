@@ -12,11 +12,12 @@ import {
   type TokenRecord,
   type TokenStore,
 } from '@krmhub/catalog';
-import type { RequestOrigin } from '@krmhub/schema';
+import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, isNotNull, isNull, lt, or, sql } from 'drizzle-orm';
+import { SERVER_LIMITS } from '../../../limits.js';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, type Work } from '../../sql/statement.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { tokens, users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
@@ -79,7 +80,28 @@ const touch = change((db) =>
     ),
 );
 
+const countUsable = text<{ count: number }>(
+  `SELECT count(*) AS count FROM token
+     WHERE user_id = :user AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :at)`,
+);
+const forgetUseless = text(
+  `DELETE FROM token WHERE id IN (SELECT id FROM token
+     WHERE user_id = :user AND (revoked_at IS NOT NULL OR expires_at <= :at)
+     ORDER BY created_at DESC, id LIMIT 1000000 OFFSET :kept)`,
+);
+
+/** Everybody with an account at a provider can create personal tokens, so their number is limited. */
+function* refuseTooMany(user: string, at: string): Work<void> {
+  const max = SERVER_LIMITS.maxTokensOfUser;
+  yield* forgetUseless.run({ user, at, kept: max });
+  if (Number((yield* countUsable.first({ user, at }))?.count) < max) return;
+  throw new KrmhubError('conflict', `the user has ${max} tokens, the limit`, {
+    hint: 'Revoke those that are not used: krmhub token list, krmhub token revoke ID.',
+  });
+}
+
 export function* insertToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
+  if (token.user !== undefined) yield* refuseTooMany(token.user.id, token.createdAt);
   const row = { ...token, user: token.user?.id, hash };
   yield* change((db) => db.insert(tokens).values(row)).run();
   const { createdAt: at, createdBy: by, expiresAt } = token;
