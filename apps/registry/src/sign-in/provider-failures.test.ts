@@ -42,6 +42,20 @@ describe('a provider that is away', () => {
     expect((await client.signIn(provider)).user.subject).toBe('alice');
   });
 
+  it.each(['/token', '/jwks', '/me'])('leads nowhere by a redirect at %s', async (path) => {
+    await start();
+    const provider = client.provider();
+    const asked: (string | undefined)[] = [];
+    client.idp.intercept = (request, response) => {
+      asked.push(request.url);
+      if (request.url !== path) return false;
+      response.writeHead(307, { Location: `${client.idp.issuer}/internal` }).end();
+      return true;
+    };
+    expect(await refusal(client.signIn(provider))).toMatch(/^unavailable: .*status 307/);
+    expect(asked).not.toContain('/internal');
+  });
+
   it('refreshes nobody, but signs out nobody', async () => {
     await start();
     const provider = client.provider();

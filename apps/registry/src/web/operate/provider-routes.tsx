@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { IdentityProvider } from '../../sign-in/identity-provider.js';
+import type { Confirmation, IdentityProvider } from '../../sign-in/identity-provider.js';
 import { beginFlow, readFlow, type SignInFlow } from '../../sign-in/sign-in-flow.js';
 import { CALLBACK, OTHER_CALLBACK, type SignInProviders } from '../../sign-in/sign-in-providers.js';
 import { SIGN_IN, signInPath } from '../addresses.js';
@@ -47,6 +47,7 @@ export function providerRoutes(
   pages: OperatorPages,
 ): void {
   const cookie = flowCookie(site);
+  const finishing = new Map<string, Promise<Confirmation>>();
 
   servePage(app, PROVIDER_ROUTES.startSignIn, {}, async (c, { params, query }) => {
     const provider = signIn.byId(params.provider);
@@ -111,7 +112,11 @@ export function providerRoutes(
     query: URLSearchParams,
     flow: SignInFlow,
   ): Promise<string> => {
-    const confirmation = await provider.finish(query, flow);
+    // A browser that asks twice at once must not use the code twice: the provider would take back what it gave.
+    const key = `${flow.state} ${query}`;
+    const work = finishing.get(key) ?? provider.finish(query, flow).finally(() => finishing.delete(key));
+    finishing.set(key, work);
+    const confirmation = await work;
     await pages.signInUser(c, provider, confirmation);
     return confirmation.user.name;
   };

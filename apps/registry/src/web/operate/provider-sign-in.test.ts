@@ -124,6 +124,32 @@ describe('signing in with a provider', () => {
     expect(seen).toContain('Alice Example');
   });
 
+  it('works for a registry below a path', async () => {
+    const publicUrl = 'https://example.com/krm';
+    idp = await TestProvider.start({ redirectUri: publicUrl + CALLBACK });
+    registry = await openTestRegistry({ config: { publicUrl, signIn: [settings()] } });
+    const browser = new TestBrowser(registry, 'https://example.com');
+    const left = await browser.get('/sign-in/staff/start?from=/operate/tokens');
+    expect(left.headers.get('set-cookie')).toMatch(
+      /^__Secure-krmhub-sign-in=[^;]+; Max-Age=600; Path=\/krm;/,
+    );
+    const back = await idp.signIn(left.headers.get('location')!);
+    expect(back.pathname).toBe(`/krm${CALLBACK}`);
+    const landed = await browser.get(CALLBACK + back.search);
+    expect(await landed.text()).toContain('content="0; url=/krm/operate/tokens"');
+    expect((await browser.get('/operate')).status).toBe(200);
+  });
+
+  it('uses a code once, also if a browser asks twice at once', async () => {
+    await start();
+    const browser = newBrowser();
+    const back = await leave(browser);
+    const both = await Promise.all([browser.get(back), browser.get(back)]);
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    expect(idp.grants).toEqual(['authorization_code']);
+    expect((await browser.get('/operate')).status).toBe(200);
+  });
+
   it('gives the rights of the teams, and what is internal to everybody else', async () => {
     await start();
     idp.users.set('bob', { name: 'Bob' });
