@@ -48,14 +48,17 @@ function checksum(text: string): string {
 export function tokenProblem(
   { revokedAt, expiresAt, user }: TokenRecord,
   now: Date,
-  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS, signIn: [first] = [] }: UserSettings,
+  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS, signIn }: UserSettings,
 ): string | undefined {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) return 'expired';
   if (user === undefined) return undefined;
   if (user.suspendedAt !== undefined) return 'of a suspended user';
+  // Nobody says any more who the users of a removed provider are.
+  if (signIn?.every(({ issuer }) => issuer !== user.issuer) === true)
+    return 'of a user whose identity provider this registry no longer has';
   // The directory says at once who is not active any more.
-  if (user.directory !== undefined && user.issuer === first?.issuer) return undefined;
+  if (user.directory !== undefined && user.issuer === signIn?.[0]?.issuer) return undefined;
   const confirmed = now.getTime() - Date.parse(user.confirmedAt);
   if (confirmed <= oidcConfirmDays * MILLISECONDS_PER_DAY) return undefined;
   return `of a user who did not sign in for ${plural(oidcConfirmDays, 'day')}: sign in on the pages of the registry`;
