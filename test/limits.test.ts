@@ -81,6 +81,10 @@ describe('the tests of limits', () => {
     auditBatch: 'apps/registry/src/routes/audit.test.ts',
     prunedAuditRows: 'test/contracts/audit-store.ts',
     maxScimBytes: 'apps/registry/src/scim/scim-routes.test.ts',
+    loginRequestMilliseconds: 'apps/registry/src/sign-in/device-login.test.ts',
+    maxLoginRequests: 'test/contracts/login-store.ts',
+    maxLoginRequestsOfNetwork:
+      'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
     maxDirectoryUsers: 'test/contracts/directory-store.ts',
     maxDirectoryGroups: 'test/contracts/directory-store.ts',
     maxDirectoryMembers: 'test/contracts/directory-store.ts',
