@@ -96,7 +96,7 @@ suite('an operator with a browser', () => {
         await page.getByRole('link', { name: 'Create a token', exact: true }).click();
         await page.getByLabel('Name').fill(name);
         await page.getByRole('checkbox', { name: /^publish\b/ }).check();
-        await page.getByLabel('Groups').fill('functions.example.com');
+        await page.getByLabel('Groups', { exact: true }).fill('functions.example.com');
         await page.getByRole('button', { name: 'Create the token' }).click();
         await expectUsablePage(page);
         const secret = /krmhub_[0-9a-f]+/.exec((await page.locator('main').textContent())!)![0];

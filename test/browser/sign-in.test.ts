@@ -158,7 +158,7 @@ suite('a user with a browser and an identity provider', () => {
       await check(page, 'new-token-user');
       await page.getByLabel('Name').fill(`for ${name}`);
       await page.getByRole('checkbox', { name: /^publish\b/ }).check();
-      await page.getByLabel('Groups').fill('functions.example.com');
+      await page.getByLabel('Groups', { exact: true }).fill('functions.example.com');
       await page.getByRole('button', { name: 'Create the token' }).click();
       await page.getByText('Copy the token now').waitFor();
       await check(page, 'created-token-user');
