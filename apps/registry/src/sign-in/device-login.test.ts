@@ -17,6 +17,8 @@ afterAll(() => registry.close());
 
 const post = <Body>(target: string, body: object) =>
   registry.send<Body & { code?: string; detail?: string }>('POST', target, body, '');
+const startAt = async (own: TestRegistry) =>
+  (await own.send<PendingLogin>('POST', '/api/v1/login/requests', { client: 'a' }, '')).body;
 const start = async (client = 'laptop') => {
   const { body, status } = await post<PendingLogin>('/api/v1/login/requests', { client });
   expect(status).toBe(201);
@@ -223,12 +225,7 @@ describe('the page', () => {
     const own = await openTestRegistry({ config: { maxTokenDays: 20 } });
     try {
       const browser = await userSignedIn(own);
-      const { body: login } = await own.send<PendingLogin>(
-        'POST',
-        '/api/v1/login/requests',
-        { client: 'a' },
-        '',
-      );
+      const login = await startAt(own);
       const offered = [...(await browser.text(login.page)).matchAll(/<option value="(\d+)"/g)].map(
         ([, days]) => Number(days),
       );
@@ -248,12 +245,7 @@ describe('a code', () => {
     const own = await openTestRegistry({ config: { failedLoginsPerMinute: 10 } });
     try {
       const browser = await userSignedIn(own);
-      const { body: login } = await own.send<PendingLogin>(
-        'POST',
-        '/api/v1/login/requests',
-        { client: 'a' },
-        '',
-      );
+      const login = await startAt(own);
       const statuses: number[] = [];
       for (let guess = 0; guess < 12; guess++) {
         statuses.push((await browser.get(`${PAGE}?code=0000-${String(guess).padStart(4, '0')}`)).status);

@@ -13,6 +13,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
+import { tokenProblem } from '../http/auth/tokens.js';
 import { fullUser } from '../http/presentation.js';
 import type { SessionStore } from '../store/session-store.js';
 
@@ -91,10 +92,10 @@ async function credentials(
   { store, clock }: UserDeps,
   id: string,
 ): Promise<{ sessions: number; tokens: number }> {
-  const now = clock().toISOString();
-  const isUsable = ({ revokedAt, expiresAt }: TokenRecord) =>
-    revokedAt === undefined && (expiresAt === undefined || expiresAt > now);
-  const sessions = (await store.sessionsOfUser(id)).filter(({ expiresAt }) => expiresAt > now);
+  const now = clock();
+  // Also of a user who is suspended.
+  const isUsable = ({ user: _, ...token }: TokenRecord) => tokenProblem(token, now, {}) === undefined;
+  const sessions = (await store.sessionsOfUser(id)).filter(({ expiresAt }) => expiresAt > now.toISOString());
   return { sessions: sessions.length, tokens: (await store.tokensOfUser(id)).filter(isUsable).length };
 }
 

@@ -20,7 +20,7 @@ export interface UserSession {
 
 const PREFIX = 'session/';
 
-/** Returns a token that stands for the session of a user: it has every scope that the user has. */
+/** Returns the session of a user as a token with every scope that the user has. */
 export function sessionToken({ hash, createdAt, expiresAt }: UserSession, user: UserRecord): TokenRecord {
   const name = userLabel(user);
   return {
@@ -36,7 +36,7 @@ export function sessionToken({ hash, createdAt, expiresAt }: UserSession, user: 
   };
 }
 
-/** Whether a token stands for the session of a user, and is not a personal token, which has limits of its own. */
+/** Whether a token is the session of a user, and no personal token, which has limits of its own. */
 export function isSessionToken({ id, user }: Pick<TokenRecord, 'id' | 'user'>): boolean {
   return user !== undefined && id.startsWith(PREFIX);
 }
