@@ -51,10 +51,9 @@ const GUARDS: Guards = {
     const see = sight();
     return found.map((one, at) => (see.function(releases[at]!) ? one : undefined));
   },
-  notesAndRuns: (call, sight) => async (releases) => {
-    const found = await call(releases);
+  notesAndRuns: (call, sight) => (releases) => {
     const see = sight();
-    return found.map((one, at) => (see.function(releases[at]!) ? one : {}));
+    return call(releases).then((found) => found.map((one, at) => (see.function(releases[at]!) ? one : {})));
   },
   releasesWith: (call, sight) => async (digest) => (await call(digest)).filter(sight().function),
   takedowns: ofFunction([] as Takedown[]),
@@ -66,10 +65,10 @@ const GUARDS: Guards = {
   nearFunctions: (call, sight) => (name) => call({ ...name, access: searchAccess(sight()) }),
   search: (call, sight) => (query) => call({ ...query, access: searchAccess(sight()) }),
   descriptions: 'unseen',
-  servedEntries: (call, sight) => async (group, kind) => {
+  servedEntries: (call, sight) => (group, kind) => {
     const see = sight();
-    const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
-    return found.filter(({ catalog }) => see.catalog(catalog));
+    const found = call(group, see.function({ group, kind }) ? kind : NO_NAME);
+    return found.then((entries) => entries.filter(({ catalog }) => see.catalog(catalog)));
   },
   events: (call, sight, store) => async (after, limit) =>
     withoutReasons(store, sight(), await seenEvents(call, sight(), after, limit)),
@@ -93,10 +92,10 @@ const GUARDS: Guards = {
     return (await call()).filter(({ name }) => see.catalog(name));
   },
   deletedCatalog: ofCatalog(undefined),
-  catalogsContaining: (call, sight) => async (group, kind) => {
+  catalogsContaining: (call, sight) => (group, kind) => {
     const see = sight();
-    const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
-    return found.filter((name) => see.catalog(name));
+    const found = call(group, see.function({ group, kind }) ? kind : NO_NAME);
+    return found.then((names) => names.filter(see.catalog));
   },
   includedFunctions: (call, sight) => async (name) => {
     const see = sight();
@@ -318,11 +317,10 @@ function ofFunction<Value>(hidden: Value) {
     call: (group: string, kind: string, ...rest: Rest) => Promise<Found>,
     sight: () => Sight,
   ) =>
-    async (group: string, kind: string, ...rest: Rest): Promise<Found | Value> => {
-      const isSeen = sight().function({ group, kind });
-      const found = await call(group, isSeen ? kind : NO_NAME, ...rest);
-      return isSeen ? found : hidden;
-    };
+    (group: string, kind: string, ...rest: Rest): Promise<Found | Value> =>
+      sight().function({ group, kind })
+        ? call(group, kind, ...rest)
+        : call(group, NO_NAME, ...rest).then(() => hidden);
 }
 
 function ofCatalog<Value>(hidden: Value) {
@@ -338,11 +336,8 @@ function byName<Value>(hidden: Value, sees: (sight: Sight, name: string) => bool
     call: (name: string, ...rest: Rest) => Promise<Found>,
     sight: () => Sight,
   ) =>
-    async (name: string, ...rest: Rest): Promise<Found | Value> => {
-      const isSeen = sees(sight(), name);
-      const found = await call(isSeen ? name : NO_NAME, ...rest);
-      return isSeen ? found : hidden;
-    };
+    (name: string, ...rest: Rest): Promise<Found | Value> =>
+      sees(sight(), name) ? call(name, ...rest) : call(NO_NAME, ...rest).then(() => hidden);
 }
 
 function unseen<Name extends keyof RegistryStore>(names: readonly Name[]): Record<Name, 'unseen'> {

@@ -149,7 +149,7 @@ export class AccessRules {
   /** Returns the visibility of a function, or of a group without a kind; case and hyphens of the kind are ignored. */
   visibilityOf(group: string, kind?: string): Visibility {
     const { visibility, functions } = this.#of(group);
-    const own = kind === undefined ? undefined : functions.get(folded(kind));
+    const own = kind === undefined || functions.size === 0 ? undefined : functions.get(folded(kind));
     return own === undefined || isAtMostAsWide(visibility, own) ? visibility : own;
   }
 
