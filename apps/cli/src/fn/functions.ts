@@ -72,6 +72,7 @@ export class Functions {
       acceptDocuments: 'all',
       measuresMemory: settings.hasStats,
       preferredEngine: () => kptEngine(io),
+      ...defined({ onRun: settings.onRun }),
     });
   }
 
@@ -203,9 +204,9 @@ export class Functions {
   }
 
   #openLock(): Promise<LockedFunctions | undefined> {
-    const { frozen } = this.#settings;
+    const { frozen, plannedLock: planned } = this.#settings;
     this.#lock ??= import('../lock/open-lock.js').then(({ openLock }) =>
-      openLock(this.#io, { ...this.#lockOptions, frozen }),
+      openLock(this.#io, { ...this.#lockOptions, frozen, planned }),
     );
     return this.#lock;
   }

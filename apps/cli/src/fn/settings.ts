@@ -1,6 +1,8 @@
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { FileFormat } from '@krmhub/functions/fn';
+import type { PlannedLock } from '../lock/open-lock.js';
 import type { RunPermissions } from '../run/permissions.js';
+import type { RunnerOptions } from '../run/prepared-function.js';
 import type { NamedImage } from '../run/run-image.js';
 
 /** Where the output of functions goes. `report`: into the package, with a report on stdout. */
@@ -21,6 +23,8 @@ interface ImageSettings extends Required<Pick<NamedImage, 'pull' | 'asCurrentUse
 export interface FnSettings {
   resolution: ResolverOptions;
   lock?: string;
+  /** Counts in place of the lock file. */
+  plannedLock?: PlannedLock;
   frozen: boolean;
   permissions: RunPermissions;
   /** Run programs that a Kptfile or a functionConfig names. */
@@ -41,6 +45,7 @@ export interface FnSettings {
   hasStats: boolean;
   /** A function may delete all resources that it gets. */
   allowEmpty: boolean;
+  onRun?: RunnerOptions['onRun'];
 }
 
 /** Reads the value of `--output`. */

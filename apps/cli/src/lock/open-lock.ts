@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { LockedFunctions } from '@krmhub/catalog';
+import type { Lock, LockedFunctions } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import {
@@ -15,6 +15,13 @@ import { lockedFunctions } from './locked-functions.js';
 /** `folder` is the package, or a file in it; `lock` is relative to the current folder. */
 export interface OpenLockOptions extends LockCommandOptions {
   frozen: boolean;
+  /** What counts in place of the content of the file, which is not read. */
+  planned?: PlannedLock | undefined;
+}
+
+/** A lock that is not on disk; without one, nothing is locked. */
+export interface PlannedLock {
+  lock: Lock | undefined;
 }
 
 /**
@@ -23,17 +30,21 @@ export interface OpenLockOptions extends LockCommandOptions {
  * file that is named, or `invalid-document`.
  */
 export async function openLock(io: Io, options: OpenLockOptions): Promise<LockedFunctions | undefined> {
-  const { lock, frozen } = options;
+  const { lock, frozen, planned } = options;
   const file = lockPath(io, await packageFolder(io, options.folder), lock);
   const command = lockCommand(io, options);
-  const stored = await readLockFile(io, file, command);
+  const stored = planned === undefined ? await readLockFile(io, file, command) : storedLock(planned);
   if (stored !== undefined || (lock === undefined && frozen)) {
     const folder = path.dirname(file);
     return lockedFunctions(io, stored?.lock ?? EMPTY_LOCK, { folder, frozen, command });
   }
-  if (lock === undefined) return undefined;
+  if (lock === undefined || planned !== undefined) return undefined;
   const name = path.relative(io.cwd, file);
   throw new KrmhubError('not-found', `the lock file ${name} does not exist`, {
     hint: `Create it: ${command}`,
   });
+}
+
+function storedLock({ lock }: PlannedLock): { lock: Lock } | undefined {
+  return lock === undefined ? undefined : { lock };
 }

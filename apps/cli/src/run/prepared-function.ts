@@ -58,6 +58,16 @@ export interface RunnerOptions {
   /** Where the private folder of executables is made. Default: the one of the system. */
   temporaryFolder?: string;
   tools?: KnownTools;
+  /** Gets each run that ended, also of a function that failed. */
+  onRun?: (fn: NamedRun, input: Uint8Array, result: RunResult) => void;
+}
+
+/** A function that ran, for reports. */
+export interface NamedRun {
+  /** The same for all its releases: `APIVERSION KIND`, or a repository of images, or a program. */
+  name: string;
+  /** What exactly ran. */
+  exact: string;
 }
 
 /** What an earlier run found on this machine, to save the time to find it again. */

@@ -11,6 +11,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { imageRepository } from '@krmhub/consume/resolve/images/named-image';
 import type { Engine, Sandbox, StarlarkRun } from '@krmhub/functions';
 import { runInPlace } from '@krmhub/functions/executables/run-in-place';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
@@ -22,7 +23,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import type { RunPermissions } from './permissions.js';
-import type { PreparedFunction, Run, RunnableFunction, RunnerOptions } from './prepared-function.js';
+import type { NamedRun, PreparedFunction, Run, RunnableFunction, RunnerOptions } from './prepared-function.js';
 import type { NamedImage } from './run-image.js';
 
 /** Prepares and runs functions. Preparing one runs nothing of it. */
@@ -63,25 +64,31 @@ export class Runner {
       folder: () => this.#makeFolder(),
       script: (script: StarlarkRun): Run => this.#script(async () => script, 'catalog'),
     };
-    const preparing =
-      this.#prepared.get(key) ??
-      import('./prepare-entry.js').then(({ prepareEntry }) => prepareEntry(context, fn));
+    const prepare = async () => {
+      const { prepareEntry } = await import('./prepare-entry.js');
+      const prepared = await prepareEntry(context, fn);
+      const named = { name: `${apiVersion} ${kind}`, exact: key };
+      return { ...prepared, run: this.#reported(named, prepared.run) };
+    };
+    const preparing = this.#prepared.get(key) ?? prepare();
     this.#prepared.set(key, preparing);
     return preparing;
   }
 
   /** An image, with or without a digest. */
   image(image: NamedImage): Run {
-    return async (input, { signal } = {}) => {
+    const named = { name: imageRepository(image.image), exact: image.image };
+    return this.#reported(named, async (input, { signal } = {}) => {
       const engine = await this.#findEngine();
       const { runImage } = await import('./run-image.js');
       return runImage(this.#io, engine, image, input, this.#limits('named'), signal);
-    };
+    });
   }
 
   /** An executable of this machine. It gets the environment of the user, as in kpt and kustomize. */
   exec({ words: [program, ...args], folder, missing }: NamedProgram): Run {
-    return async (input, { signal } = {}) => {
+    const named = { name: [program, ...args].join(' '), exact: `${folder} ${program}` };
+    return this.#reported(named, async (input, { signal } = {}) => {
       // As Go finds a program: a path is relative to the working directory, a name is on PATH.
       const file = program.includes('/')
         ? path.resolve(folder, program)
@@ -89,15 +96,17 @@ export class Runner {
       if (file === undefined) throw new KrmhubError('not-found', missing.message, { hint: missing.hint });
       const run = { file, args, cwd: folder, env: childEnvironment(this.#io) };
       return runInPlace(run, input, this.#limits('named'), signal);
-    };
+    });
   }
 
   /** A script that a functionConfig names, relative to `folder`. */
   script(runtime: InlineScript, folder: string): Run {
-    return this.#script(async () => {
+    const { path: name = runtime.url ?? runtime.name ?? 'script' } = runtime;
+    const run = this.#script(async () => {
       const { inlineScript } = await import('./inline-script.js');
       return inlineScript(this.#io, runtime, folder);
     }, 'named');
+    return this.#reported({ name, exact: `${folder} ${name}` }, run);
   }
 
   /** A script whose text is given. */
@@ -111,6 +120,16 @@ export class Runner {
     const folder = await this.#folder?.catch(() => undefined);
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     this.#endWatch();
+  }
+
+  #reported(fn: NamedRun, run: Run): Run {
+    const { onRun } = this.#options;
+    if (onRun === undefined) return run;
+    return async (input, options) => {
+      const result = await run(input, options);
+      onRun(fn, input, result);
+      return result;
+    };
   }
 
   #limits(which: 'catalog' | 'named'): RunLimits {

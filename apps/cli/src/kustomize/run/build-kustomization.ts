@@ -19,10 +19,10 @@ import { readLayers } from '../../function-configs/read-layers.js';
 import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
 import { lockCommand } from '../../lock/lock-file.js';
-import { openLock } from '../../lock/open-lock.js';
+import { openLock, type PlannedLock } from '../../lock/open-lock.js';
 import { consumePorts } from '../../registry/consume-ports.js';
-
 import type { RunPermissions } from '../../run/permissions.js';
+import type { RunnerOptions } from '../../run/prepared-function.js';
 import { Runner } from '../../run/runner.js';
 import { type BuildFolder, makeBuildFolder } from './build-folder.js';
 import { copiedLayers, editLayers } from './edit-layers.js';
@@ -37,6 +37,8 @@ export interface BuildOptions {
   resolution: ResolverOptions;
   permissions: RunPermissions;
   lock?: string;
+  /** Counts in place of the lock file. */
+  plannedLock?: PlannedLock;
   frozen: boolean;
   /** Run only images with a digest, of their reference or of the lock file. */
   requireDigest: boolean;
@@ -44,6 +46,7 @@ export interface BuildOptions {
   kustomize?: string;
   /** What follows `--`. */
   arguments: readonly string[];
+  onRun?: RunnerOptions['onRun'];
 }
 
 /**
@@ -98,16 +101,17 @@ interface Planning {
 async function withFunctions(
   io: Io,
   { layer, args, folder, copy, signal }: Planning,
-  { resolution, permissions, frozen, requireDigest, lock: file }: BuildOptions,
+  { resolution, permissions, frozen, requireDigest, lock: file, plannedLock, onRun }: BuildOptions,
   work: (planned: PlannedFunction[]) => Promise<void>,
 ): Promise<void> {
-  const lock = await openLock(io, { folder: layer.folder, lock: file, frozen });
+  const lock = await openLock(io, { folder: layer.folder, lock: file, frozen, planned: plannedLock });
   const resolver = await openResolver(consumePorts(io), { ...resolution, ...defined({ lock }) });
   const runner = new Runner(io, permissions, {
     acceptDocuments: 'named',
     offline: resolution.offline,
     temporaryFolder: folder.temporary,
     signal,
+    ...defined({ onRun }),
   });
   try {
     const planning = planFunctions(io, layer, {
