@@ -23,7 +23,13 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { childEnvironment } from '../io/child-environment.js';
 import type { Io } from '../io/io.js';
 import type { RunPermissions } from './permissions.js';
-import type { NamedRun, PreparedFunction, Run, RunnableFunction, RunnerOptions } from './prepared-function.js';
+import type {
+  NamedRun,
+  PreparedFunction,
+  Run,
+  RunnableFunction,
+  RunnerOptions,
+} from './prepared-function.js';
 import type { NamedImage } from './run-image.js';
 
 /** Prepares and runs functions. Preparing one runs nothing of it. */
