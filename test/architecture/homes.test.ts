@@ -73,7 +73,7 @@ const CONCEPTS: Record<string, Concept> = {
       'packages/functions/src/plan/inline-program.ts',
       'apps/cli/src/function-configs/codes.ts',
       'apps/cli/src/kustomize/run/inline-runtimes.ts',
-      'apps/cli/src/lock/lock-package.ts',
+      'apps/cli/src/lock/plan-lock-file.ts',
       'apps/cli/src/run/prepared-function.ts',
     ],
   },
