@@ -222,6 +222,15 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  catalogReleases: {
+    method: 'POST',
+    target: () => fillPath('catalogReleases', { name: 'default' }),
+    body: () => JSON.stringify({ functions: [{ group, kind }] }),
+    type: 'application/json',
+    needs: 'none',
+    ofGroup: false,
+    isRead: true,
+  },
   deleteCatalog: {
     method: 'POST',
     target: () => fillPath('deleteCatalog', { name: 'deleted' }),

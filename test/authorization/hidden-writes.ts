@@ -58,6 +58,13 @@ const BODIES: Partial<Record<RouteName, Pick<NamedWrite, 'body' | 'type'>>> = {
       `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${namesWith(letter).catalog}}\nspec: {sources: [{name: ours, functions: {}}]}\n`,
     type: YAML_TYPE,
   },
+  catalogReleases: {
+    body: (letter) => {
+      const { group, kind } = namesWith(letter);
+      return JSON.stringify({ functions: [{ group, kind }] });
+    },
+    type: JSON_TYPE,
+  },
   deleteCatalog: { body: reason, type: JSON_TYPE },
   restoreCatalog: {},
   cut: {},
@@ -115,6 +122,11 @@ export function namedWrites(): NamedWrite[] {
       path: (letter) => fill(path, letter) + query,
     });
   }
+  // The catalog of everything public had the hidden functions before they were hidden.
+  found.push({
+    ...{ route: 'catalogReleases', method: 'POST', of: 'functions', ...BODIES.catalogReleases },
+    path: () => fill(ROUTES.catalogReleases.path, 'w').replace(namesWith('w').catalog, 'default'),
+  });
   for (const [route, { method, path }] of WEB_ROUTES) {
     const isNamed = path.startsWith('/operate') && /\{(?:group|name)\}/.test(path);
     if (!isNamed) continue;

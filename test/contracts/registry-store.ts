@@ -21,6 +21,7 @@ import { searchWordsContract } from './search-words.js';
 import { sessionContract } from './session-store.js';
 import { catalogContract } from './snapshot-store.js';
 import { catalogEntriesContract } from './snapshot-store-entries.js';
+import { servedReleasesContract } from './snapshot-store-releases.js';
 import { segmentContract } from './snapshot-store-segments.js';
 import { signatureContract } from './snapshot-store-signatures.js';
 import { sourceContract } from './source-store.js';
@@ -54,6 +55,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     searchQueriesContract(() => harness);
     catalogContract(() => harness.store);
     catalogEntriesContract(() => harness.store);
+    servedReleasesContract(() => harness.store);
     segmentContract(() => harness.store);
     auditContract(() => harness.store);
     auditedActsContract(() => harness.store);

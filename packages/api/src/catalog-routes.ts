@@ -6,6 +6,8 @@ import {
   ApplyResult,
   CatalogDetail,
   CatalogList,
+  CatalogReleases,
+  CatalogReleasesRequest,
   CatalogTombstone,
   ReasonRequest,
   RestoreResult,
@@ -64,6 +66,21 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('The catalog', CatalogDetail),
       ...errorResponses('invalid-request', 'not-found', 'gone'),
+    },
+  }),
+  catalogReleases: createRoute({
+    method: 'post',
+    path: PATHS.catalogReleases,
+    operationId: 'catalogReleases',
+    tags: ['catalogs'],
+    summary: 'List the releases of functions in the snapshots of a catalog',
+    request: {
+      params: catalogParameters,
+      body: { required: true, content: { 'application/json': { schema: CatalogReleasesRequest } } },
+    },
+    responses: {
+      200: json('The functions, in the order of the request', CatalogReleases),
+      ...errorResponses('invalid-request', 'not-found', 'gone', 'too-large'),
     },
   }),
   applyCatalog: createRoute({

@@ -18,6 +18,8 @@ import type {
   BundleList,
   CatalogDetail,
   CatalogList,
+  CatalogReleases,
+  CatalogReleasesRequest,
   CatalogTombstone,
   DeprecateRequest,
   EventPage,
@@ -157,6 +159,12 @@ export class RegistryClient extends AccessClient {
 
   catalog(name: string): Promise<CatalogDetail> {
     return this.json('catalog', fillPath('catalog', { name }));
+  }
+
+  /** Which snapshots of a catalog have which releases of these functions, at most 100. */
+  catalogReleases(name: string, functions: CatalogReleasesRequest['functions']): Promise<CatalogReleases> {
+    const path = fillPath('catalogReleases', { name });
+    return this.json('catalogReleases', path, { ...asJson({ functions }), ...LIST });
   }
 
   /** Applies a recipe's exact bytes. */

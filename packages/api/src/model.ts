@@ -17,6 +17,7 @@ export { Diagnostic, Replacement, Takedown } from './base-model.js';
 export * from './function-model.js';
 export * from './login-model.js';
 export * from './owner-model.js';
+export * from './release-history-model.js';
 export * from './source-model.js';
 export * from './token-model.js';
 export * from './trust-model.js';

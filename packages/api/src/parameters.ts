@@ -37,6 +37,10 @@ export const REQUEST_LIMITS = {
   maxSnapshotLimit: 1_000,
   /** Default page of the snapshot history of a catalog. */
   defaultSnapshotLimit: 100,
+  /** Functions of one request for the history of a catalog. */
+  maxHistoryFunctions: 100,
+  /** Releases of one function in its response. */
+  maxHistoryReleases: 50,
   /** Largest page of users. */
   maxUserLimit: 1_000,
   /** Default page of users. */

@@ -45,6 +45,7 @@ export const PATHS = {
   cut: '/api/v1/catalogs/{name}/cut',
   catalogInputs: '/api/v1/catalogs/{name}/inputs',
   catalogReport: '/api/v1/catalogs/{name}/report',
+  catalogReleases: '/api/v1/catalogs/{name}/releases',
   catalogFunction: '/api/v1/catalogs/{name}/functions/{group}/{kind}',
   sources: '/api/v1/sources',
   refreshSource: '/api/v1/catalogs/{name}/sources/{source}/refresh',

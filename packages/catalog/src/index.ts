@@ -62,7 +62,12 @@ export * from './plan/check-compatibility.js';
 export * from './plan/check-replacement.js';
 export * from './plan/definition-facts.js';
 export * from './plan/displayed-release.js';
-export { imageNames, imageRepositories, imageRepository } from './plan/image-repositories.js';
+export {
+  imageNames,
+  imageReferences,
+  imageRepositories,
+  imageRepository,
+} from './plan/image-repositories.js';
 export * from './plan/lifecycle.js';
 export * from './plan/look-alike.js';
 export { lacksSigner, mergeSigners } from './plan/pinned-signers.js';

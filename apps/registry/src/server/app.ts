@@ -26,6 +26,7 @@ import { accessRoutes } from '../routes/access.js';
 import { auditRoute } from '../routes/audit.js';
 import { bundleRoutes } from '../routes/bundles.js';
 import { catalogInputsRoute } from '../routes/catalog-inputs.js';
+import { catalogReleasesRoute } from '../routes/catalog-releases.js';
 import { catalogRoutes } from '../routes/catalogs.js';
 import { eventRoutes } from '../routes/events.js';
 import { functionRoutes } from '../routes/functions.js';
@@ -131,6 +132,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   loginRoutes(app, { ...registry, loginPage: DEVICE_LOGIN });
   scimRoutes(app, registry);
   catalogRoutes(app, registry);
+  catalogReleasesRoute(app, registry);
   catalogInputsRoute(app, registry);
   sourceRoutes(app, registry);
   snapshotRoutes(app, registry);

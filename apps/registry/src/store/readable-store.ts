@@ -134,6 +134,11 @@ const GUARDS: Guards = {
     const found = await call(filter);
     return sight().catalog(filter.catalog) ? found : new Map();
   },
+  servedReleases: (call, sight) => (name, functions, limit) => {
+    const see = sight();
+    const seen = functions.map((one) => (see.function(one) ? one : { ...one, kind: NO_NAME }));
+    return call(see.catalog(name) ? name : NO_NAME, seen, limit);
+  },
   changedEntries: ofCatalog({ changed: [], isAll: true }),
   entryTexts: (call, sight) => (name, serial, from) =>
     sight().catalog(name) ? call(name, serial, from) : nothing(),

@@ -8,11 +8,8 @@ import { runtimePins } from './runtime-pins.js';
 /** Maximum number of repositories of one function. Most have one. */
 const MAX_REPOSITORIES = 50;
 
-/**
- * Returns the OCI repositories of what a definition runs: images, and executables and scripts with `oci://`. Search
- * finds functions by them.
- */
-export function imageRepositories({ versions }: Pick<FunctionDefinition, 'versions'>): string[] {
+/** Returns what a definition runs from OCI registries: images, and executables and scripts with `oci://`. */
+export function imageReferences({ versions }: Pick<FunctionDefinition, 'versions'>): string[] {
   const references = versions.flatMap(({ runtime }) =>
     eachRuntime(runtime, (rules, declared, kind) =>
       rules
@@ -22,7 +19,12 @@ export function imageRepositories({ versions }: Pick<FunctionDefinition, 'versio
         ),
     ).flat(),
   );
-  const repositories = references.flatMap((reference) => imageRepository(reference) ?? []);
+  return [...new Set(references)];
+}
+
+/** Returns the OCI repositories of what a definition runs. Search finds functions by them. */
+export function imageRepositories(definition: Pick<FunctionDefinition, 'versions'>): string[] {
+  const repositories = imageReferences(definition).flatMap((reference) => imageRepository(reference) ?? []);
   return [...new Set(repositories)].slice(0, MAX_REPOSITORIES);
 }
 

@@ -1,4 +1,4 @@
-import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
+import type { Digest, EntryVersion, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import type { Act } from './audit-store.js';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
@@ -28,6 +28,19 @@ import type {
 export interface IncludedFunction extends FunctionName {
   from: number;
   to: number;
+}
+
+/** The snapshots of a catalog that select a release for an API version. */
+export interface ServedRelease extends Pick<EntryVersion, 'definition' | 'signedBy'> {
+  release: string;
+  /** API version of the functionConfig. */
+  version: string;
+  /** Serial of the first one. */
+  first: number;
+  /** Serial of the last one. Absent if the newest snapshot selects it. */
+  last?: number;
+  /** Serial of the newest one that was not withdrawn. Absent if there is none. */
+  serial?: number;
 }
 
 /** Reads catalogs, and the records of their snapshots. */
@@ -86,6 +99,16 @@ export interface EntryReader {
     serials: { from: number; to: number },
     limit: number,
   ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
+  /**
+   * Returns which snapshots have which releases of functions with the exact kinds, in the order of the functions, from
+   * the newest `limit` states of the entry of each; `isAll` is false if there are older ones. Entries without a release
+   * are omitted.
+   */
+  servedReleases(
+    name: string,
+    functions: readonly FunctionName[],
+    limit: number,
+  ): Promise<{ served: ServedRelease[]; isAll: boolean }[]>;
   /**
    * Returns the entries of a snapshot with their texts, by group and kind in code unit order, from a name on. One more
    * than the newest serial is the newest state of the catalog. Yields to other work between pages.

@@ -45,6 +45,7 @@ export const RATE_LIMIT_CLASSES = {
   checkAccess: 'write',
   catalogs: 'read',
   catalog: 'read',
+  catalogReleases: 'read',
   applyCatalog: 'write',
   deleteCatalog: 'write',
   restoreCatalog: 'write',

@@ -25,6 +25,7 @@ import { addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.j
 import { entryTexts } from './entry-texts.js';
 import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
 import { segmentRows } from './segments.js';
+import { servedReleases } from './served-releases.js';
 import { signatureRows } from './signatures.js';
 
 export type CatalogRows = Pick<
@@ -50,6 +51,7 @@ export type CatalogRows = Pick<
   | 'entryPage'
   | 'countEntries'
   | 'changedEntries'
+  | 'servedReleases'
   | 'storeEntries'
   | 'entries'
   | keyof CatalogDeletions
@@ -193,6 +195,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
     ...catalogDeletions(database),
     ...catalogPurges(database),
     ...catalogEntryRows(database),
+    ...servedReleases(database),
     ...entryTexts(database),
     ...segmentRows(database),
     storeEntries: (added) =>

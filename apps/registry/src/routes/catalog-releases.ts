@@ -1,0 +1,135 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type CatalogRelease,
+  type CatalogReleases,
+  CatalogReleasesRequest,
+  type Takedown,
+} from '@krmhub/api/model';
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { ROUTES } from '@krmhub/api/routes';
+import {
+  type CatalogReader,
+  type EntryReader,
+  type FunctionReader,
+  functionKey,
+  imageReferences,
+  type ReleaseSummary,
+  type ServedRelease,
+} from '@krmhub/catalog';
+import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { LRUCache } from 'lru-cache';
+import type { RegistryApp } from '../http/context.js';
+import { serveRoute } from '../http/endpoint.js';
+import { type Judges, releaseSummary } from '../http/presentation.js';
+import { readJsonBody } from '../http/request-body.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { findCatalog } from '../store/find-record.js';
+
+interface CatalogReleasesDeps extends Pick<Judges, 'trust'> {
+  store: CatalogReader & EntryReader & FunctionReader;
+}
+
+/** Definitions that are read before other work runs. */
+const READ_AT_ONCE = 20;
+
+type Found = CatalogReleases['functions'][number];
+
+/** The history of a catalog: which snapshots have which releases, so that a client finds one with a release. */
+export function catalogReleasesRoute(app: RegistryApp, { store, trust }: CatalogReleasesDeps): void {
+  const images = imageReader(store);
+
+  serveRoute(app, ROUTES.catalogReleases, async (c, { params: { name } }) => {
+    const { functions: wanted } = await readJsonBody(c, CatalogReleasesRequest);
+    const { newest } = await findCatalog(store, name);
+    const known = new Map((await store.functions(wanted)).map((one) => [functionKey(one), one]));
+    const named: { name: FunctionName; releases: readonly ReleaseSummary[]; takedowns: Takedown[] }[] = [];
+    for (const [key, { group, kind }] of new Map(wanted.map((one) => [functionKey(one), one]))) {
+      const takedowns = await store.takedowns(group, kind);
+      const record = known.get(key);
+      const spelled = record ?? takedowns[0];
+      if (spelled === undefined) continue;
+      const name = { group: spelled.group, kind: spelled.kind };
+      named.push({ name, releases: record?.releases ?? [], takedowns });
+    }
+    const histories = await store.servedReleases(
+      name,
+      named.map((one) => one.name),
+      SERVER_LIMITS.maxHistoryStates,
+    );
+    const functions: Found[] = [];
+    for (const [at, { name, releases, takedowns }] of named.entries()) {
+      const { served, isAll } = histories[at]!;
+      const ofRelease = servedByRelease(served);
+      const taken = takedowns.filter((one) => ofRelease(one).length > 0);
+      const all = releases.filter((one) => ofRelease(one).length > 0);
+      if (all.length === 0 && taken.length === 0) continue;
+      const shown = all.slice(0, REQUEST_LIMITS.maxHistoryReleases);
+      const references = await images(name, shown);
+      const isPartial = !isAll || shown.length < all.length;
+      functions.push({
+        ...name,
+        releases: shown.map((one) => ({
+          ...releaseSummary(trust.policies, name, one),
+          ...defined({ images: references.get(one.digest) }),
+          served: ofRelease(one).map(servedVersion),
+        })),
+        ...defined({
+          takedowns: taken.length === 0 ? undefined : taken,
+          partial: isPartial ? true : undefined,
+        }),
+      });
+    }
+    const result: CatalogReleases = { catalog: name, ...defined({ serial: newest?.serial }), functions };
+    return c.json(result);
+  });
+}
+
+function servedByRelease(
+  served: readonly ServedRelease[],
+): (release: { release: string; digest: Digest }) => ServedRelease[] {
+  const found = new Map<string, ServedRelease[]>();
+  for (const one of served) {
+    const key = `${one.release} ${one.definition}`;
+    found.set(key, [...(found.get(key) ?? []), one]);
+  }
+  return ({ release, digest }) => found.get(`${release} ${digest}`) ?? [];
+}
+
+function servedVersion({
+  release: _,
+  definition: __,
+  ...served
+}: ServedRelease): CatalogRelease['served'][number] {
+  return served;
+}
+
+/** Reads what the containers of releases name, once for each definition. */
+function imageReader(
+  store: FunctionReader,
+): (name: FunctionName, releases: readonly ReleaseSummary[]) => Promise<Map<Digest, string[]>> {
+  const cache = new LRUCache<Digest, string[]>({ max: SERVER_LIMITS.maxCachedReleases });
+  return async (name, releases) => {
+    const found = new Map<Digest, string[]>();
+    const missing: ReleaseSummary[] = [];
+    for (const release of releases) {
+      const images = cache.get(release.digest);
+      if (images !== undefined) found.set(release.digest, images);
+      else if (release.size <= SERVER_LIMITS.maxHistoryDefinitionBytes) missing.push(release);
+    }
+    for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
+      await setImmediate();
+      const batch = missing.slice(start, start + READ_AT_ONCE);
+      const texts = await store.definitionsJson(batch.map(({ release }) => ({ ...name, release })));
+      for (const [at, { digest }] of batch.entries()) {
+        const text = texts[at];
+        // It was taken down since its summary was read.
+        if (text === undefined) continue;
+        const images = imageReferences(JSON.parse(Buffer.from(text).toString()) as FunctionDefinition);
+        cache.set(digest, images);
+        found.set(digest, images);
+      }
+    }
+    return found;
+  };
+}
