@@ -284,7 +284,8 @@ spec:
     const listening = () =>
       query<{ pid: number }>(
         url,
-        `SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN krmhub' AND datname = current_database()`,
+        `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+           AND query IN ('LISTEN krmhub', 'SELECT 1')`, // It checks its connection now and then.
       );
     await expect.poll(async () => (await listening()).length, PATIENCE).toBe(2);
     await query(url, `SELECT pg_terminate_backend(${(await listening())[0]!.pid})`);

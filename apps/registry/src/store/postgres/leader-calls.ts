@@ -14,8 +14,9 @@ const SETTLE = `WITH settled AS (UPDATE leader_call SET outcome = $2 WHERE id = 
 const OUTCOMES = 'SELECT id, outcome FROM leader_call WHERE id = ANY($1::text[])';
 const DELETE = 'DELETE FROM leader_call WHERE id = ANY($1::text[])';
 const DELETE_OLD = `DELETE FROM leader_call WHERE at < clock_timestamp() - $1 * interval '1 millisecond'`;
-const PUT_STATUS = `INSERT INTO leader_status (id, status, at) VALUES (1, $1, clock_timestamp())
-  ON CONFLICT (id) DO UPDATE SET status = excluded.status, at = excluded.at`;
+const PUT_STATUS = `WITH put AS (INSERT INTO leader_status (id, status, at) VALUES (1, $1, clock_timestamp())
+  ON CONFLICT (id) DO UPDATE SET status = excluded.status, at = excluded.at RETURNING id)
+  SELECT ${NOTIFY} FROM put WHERE $2`;
 const STATUS = `SELECT status, extract(epoch FROM clock_timestamp() - at) * 1000 AS age FROM leader_status`;
 
 /**
@@ -55,8 +56,8 @@ export function leaderCallRows(pool: pg.Pool, count: CountStatements = () => und
     deleteOld: async (milliseconds) => {
       await query(DELETE_OLD, [milliseconds]);
     },
-    putStatus: async (status) => {
-      await query(PUT_STATUS, [JSON.stringify(status)]);
+    putStatus: async (status, isNew) => {
+      await query(PUT_STATUS, [JSON.stringify(status), isNew]);
     },
     status: async () => {
       const [row] = await query(STATUS);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../../log.js';
+import type { Listening } from '../../workers/processes/shared-database.js';
 import { clientConfig } from './pool.js';
 
 /** The channel of all notifications. They say that there is something to read, not what. */
@@ -17,19 +18,24 @@ const ANSWER_MS = 5_000;
  * A connection that hears the notifications of a database, and is opened again if it breaks. Some can be missed
  * meanwhile, so its users also poll.
  */
-export class Listener {
+export class Listener implements Listening {
   readonly #url: string;
   readonly #log: Log;
   readonly #onNotice: () => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
+  #isConnected = false;
 
-  /** `onNotice` is called for notifications, and once for those that may have been missed before a connection. */
+  /** `onNotice` is called for notifications, and when a connection begins or ends: some may have been missed. */
   constructor(url: string, { log, onNotice }: { log: Log; onNotice: () => void }) {
     this.#url = url;
     this.#log = log;
     this.#onNotice = onNotice;
     this.#running = this.#run();
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
   }
 
   async close(): Promise<void> {
@@ -70,6 +76,7 @@ export class Listener {
       client.on('notification', () => this.#onNotice());
       await client.query(`LISTEN ${CHANNEL}`);
       onConnected();
+      this.#isConnected = true;
       this.#onNotice();
       while (!ended.signal.aborted) {
         await sleep(CHECK_MS, undefined, { signal: ended.signal }).catch(() => undefined);
@@ -78,6 +85,10 @@ export class Listener {
       if (!signal.aborted) throw new Error('the server closed the connection');
     } finally {
       signal.removeEventListener('abort', end);
+      if (this.#isConnected) {
+        this.#isConnected = false;
+        this.#onNotice();
+      }
       await Promise.race([client.end().catch(() => undefined), sleep(ANSWER_MS, undefined, { ref: false })]);
     }
   }

@@ -1,7 +1,7 @@
 /**
  * What several processes of one database do so that a change on one is soon known to all: each of them follows the event
- * log, and asks the one that leads for what only that one can do. Both are polled. Notifications of the database only
- * make them sooner: they can be lost with the connection that hears them.
+ * log, and asks the one that leads for what only that one can do. Notifications of the database say when to look. They
+ * can be lost with the connection that hears them, so all look often while it is broken, and sometimes while it is not.
  */
 
 import type { Event } from '@krmhub/catalog';
@@ -10,10 +10,12 @@ import { EventFollower } from './event-follower.js';
 import type { Leader } from './leader.js';
 import { LeaderCalls, type Led } from './leader-calls.js';
 import { Poller } from './poller.js';
-import type { SharedDatabase } from './shared-database.js';
+import type { Listening, SharedDatabase } from './shared-database.js';
 
-/** Milliseconds between two looks if no notification comes: users hardly notice them. */
+/** Milliseconds between two looks while no notification can come: users hardly notice them. */
 const POLL_MS = 250;
+/** Milliseconds between two looks while notifications come. The connection is checked as often. */
+const BACKUP_MS = 10_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
@@ -26,8 +28,9 @@ export class Following implements Leader {
   readonly #deps: FollowingDeps;
   readonly #calls: LeaderCalls;
   readonly #from: number;
-  #pollers: { events: Poller; calls: Poller } | undefined;
-  #listener: { close(): Promise<void> } | undefined;
+  #pollers: { events: Poller; calls: Poller; status: Poller } | undefined;
+  #listener: Listening | undefined;
+  #isLeading = false;
 
   private constructor(deps: FollowingDeps, from: number) {
     this.#deps = deps;
@@ -44,13 +47,26 @@ export class Following implements Leader {
   start(apply: (events: readonly Event[] | undefined) => Promise<void>, led: Led): void {
     const { shared, log } = this.#deps;
     const events = new EventFollower({ store: shared.events, apply }, this.#from);
-    const milliseconds = POLL_MS;
+    const milliseconds = () => (this.#listener?.isConnected ? BACKUP_MS : POLL_MS);
     const pollers = {
       events: new Poller({ what: 'follow the event log', work: () => events.follow(), milliseconds, log }),
       calls: new Poller({
         what: 'read the requests of other processes',
         work: () => this.#calls.look(led),
         milliseconds,
+        log,
+      }),
+      // What it says is in memory: it mostly needs no statement.
+      status: new Poller({
+        what: 'tell the other processes how the work goes',
+        work: async () => {
+          const wasLeading = this.#isLeading;
+          this.#isLeading = this.isHere;
+          // The leader before it may have left calls.
+          if (this.#isLeading && !wasLeading) pollers.calls.soon();
+          await this.#calls.writeStatus(led);
+        },
+        milliseconds: () => POLL_MS,
         log,
       }),
     };
@@ -82,5 +98,6 @@ export class Following implements Leader {
     await this.#listener?.close();
     await this.#pollers?.events.stop();
     await this.#pollers?.calls.stop();
+    await this.#pollers?.status.stop();
   }
 }

@@ -19,7 +19,7 @@ interface Pending {
 }
 
 /** Milliseconds between two writes of a status that has not changed. */
-const STATUS_MS = 2_000;
+const STATUS_MS = 10_000;
 /**
  * Milliseconds without a new status after which no process leads, and readiness fails. A lost one is replaced in a
  * third of them.
@@ -83,19 +83,15 @@ export class LeaderCalls {
     }
   }
 
-  /**
-   * Looks for outcomes of calls, and for calls to answer if this process leads. Call it often: after notifications, and
-   * every while.
-   */
+  /** Looks for outcomes of calls, and for calls to answer if this process leads. Call it after notifications. */
   async look(led: Led): Promise<void> {
     await this.#settle();
     if (!this.#leads()) {
-      this.#written = undefined;
       const found = await this.#rows.status();
       if (found !== undefined) this.#known = { status: found.status, at: performance.now() - found.age };
       return;
     }
-    await this.#writeStatus(led);
+    await this.writeStatus(led);
     for (const call of await this.#rows.open()) void this.#answer(led, call);
   }
 
@@ -118,12 +114,18 @@ export class LeaderCalls {
     }
   }
 
-  async #writeStatus(led: Led): Promise<void> {
+  /** Writes the status of this process if it leads and there is something new to say. Call it often. */
+  async writeStatus(led: Led): Promise<void> {
+    if (!this.#leads()) {
+      this.#written = undefined;
+      return;
+    }
     const status = led.status();
     const text = JSON.stringify(status);
     const now = performance.now();
-    if (this.#written?.text !== text || now - this.#written.at >= STATUS_MS) {
-      await this.#rows.putStatus(status);
+    const isNew = this.#written?.text !== text;
+    if (isNew || now - this.#written!.at >= STATUS_MS) {
+      await this.#rows.putStatus(status, isNew);
       this.#written = { text, at: now };
     }
     if (now - this.#sweptAt < SWEEP_MS) return;

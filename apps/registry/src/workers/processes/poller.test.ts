@@ -8,7 +8,7 @@ it('runs once at a time, and wholly after a call', async () => {
   let running = 0;
   const poller = new Poller({
     what: 'count',
-    milliseconds: 1_000_000,
+    milliseconds: () => 1_000_000,
     log: pino({ level: 'silent' }),
     work: async () => {
       running += 1;
@@ -39,7 +39,7 @@ it('repeats its work, and logs the first of several failures', async () => {
   let runs = 0;
   const poller = new Poller({
     what: 'follow',
-    milliseconds: 1,
+    milliseconds: () => 1,
     log: pino({}, { write: (line) => void lines.push(line) }),
     work: async () => {
       runs += 1;
@@ -51,4 +51,21 @@ it('repeats its work, and logs the first of several failures', async () => {
   expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
     'cannot follow; it is tried again',
   ]);
+});
+
+it('asks before each wait how long it is', async () => {
+  let wait = 1_000_000;
+  let runs = 0;
+  const poller = new Poller({
+    what: 'follow',
+    milliseconds: () => wait,
+    log: pino({ level: 'silent' }),
+    work: async () => {
+      runs += 1;
+    },
+  });
+  wait = 1;
+  await poller.now();
+  await expect.poll(() => runs).toBeGreaterThan(3);
+  await poller.stop();
 });

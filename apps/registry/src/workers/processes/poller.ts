@@ -4,7 +4,8 @@ export interface PollerOptions {
   /** What it does, in words that follow "cannot". */
   what: string;
   work: () => Promise<void>;
-  milliseconds: number;
+  /** Asked before each wait. */
+  milliseconds: () => number;
   log: Log;
 }
 
@@ -70,7 +71,7 @@ export class Poller {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => this.soon(), this.#options.milliseconds);
+    this.#timer = setTimeout(() => this.soon(), this.#options.milliseconds());
     this.#timer.unref();
   }
 }

@@ -4,9 +4,15 @@ import type { SentError } from '../isolation/sent-error.js';
 /** How the processes of one database reach each other. */
 export interface SharedDatabase {
   /** Calls `onNotice` soon after another process has written something for all; it can be missed. */
-  listen(onNotice: () => void): { close(): Promise<void> };
+  listen(onNotice: () => void): Listening;
   calls: CallRows;
   events: Pick<EventStore, 'events' | 'lastEvent'>;
+}
+
+export interface Listening {
+  /** Whether notices come now. It can be true for some seconds after a connection broke. */
+  readonly isConnected: boolean;
+  close(): Promise<void>;
 }
 
 export interface LeaderCall {
@@ -28,7 +34,8 @@ export interface CallRows {
   delete(ids: readonly string[]): Promise<void>;
   /** Deletes calls that are older: nobody waits for them any more. */
   deleteOld(milliseconds: number): Promise<void>;
-  putStatus(status: unknown): Promise<void>;
+  /** `isNew`: the processes are told. */
+  putStatus(status: unknown, isNew: boolean): Promise<void>;
   /** Returns the status that was put last, and how long ago in milliseconds by the clock of the database. */
   status(): Promise<{ status: unknown; age: number } | undefined>;
 }
