@@ -33,7 +33,7 @@ const NEUTRAL: ReadonlySet<string> = new Set([
   ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'access', 'listTokens'],
   ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart'],
   ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'keysPage'],
-  ...['openSearch', 'robots', 'security', 'sitemapIndex'],
+  ...['openSearch', 'robots', 'security', 'sitemapIndex', 'renovatePreset'],
   ...['trustedPublishers', 'oidcAudience', 'users', 'user'],
 ]);
 
@@ -61,6 +61,14 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
     ],
   },
   functionsExport: { names: true },
+  // Images have the names of kinds in lower case.
+  renovateImage: {
+    names: false,
+    queries: HIDDEN_LETTERS.flatMap((letter) => {
+      const { kind, half } = namesWith(letter);
+      return [kind, half].map((name) => `?image=registry.example.com/${name.toLowerCase()}`);
+    }),
+  },
   catalogs: { names: true },
   sources: { names: false, queries: ['', `?catalog=${namesWith('y').catalog}`] },
   events: { names: true, queries: ['', '?limit=1', '?after=3&limit=2', '?limit=1000'] },

@@ -14,6 +14,7 @@ import { FUNCTION_ROUTES } from './function-routes.js';
 import { LOGIN_ROUTES } from './login-routes.js';
 import { OWNER_ROUTES } from './owner-routes.js';
 import { REGISTRY_ROUTES } from './registry-routes.js';
+import { RENOVATE_ROUTES } from './renovate-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
 import { TRUSTED_PUBLISHER_ROUTES } from './trusted-publisher-routes.js';
 import { USER_ROUTES } from './user-routes.js';
@@ -30,6 +31,7 @@ export const ROUTES = {
   ...TRUSTED_PUBLISHER_ROUTES,
   ...LOGIN_ROUTES,
   ...REGISTRY_ROUTES,
+  ...RENOVATE_ROUTES,
   ...ACCESS_ROUTES,
   ...USER_ROUTES,
 } as const;

@@ -8,10 +8,24 @@ export interface PublicAddress {
 
 /**
  * Returns an address of the registry for a response: absolute if the public URL is known, otherwise relative to the
- * host of the request. The Host header and the headers of proxies never get into a response.
+ * host of the request. The headers of proxies never get into a response, and the Host header as `requestedUrl` says.
  */
 export function publicAddress({ publicUrl }: PublicAddress, path: string): string {
   return `${publicUrl ?? ''}${path}`;
+}
+
+const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
+
+/**
+ * Returns the URL under which a client reached the registry; undefined if its Host header is no host. The header can be
+ * forged: only a response that no cache stores may have it, and only without a public URL.
+ */
+export function requestedUrl(request: {
+  url: string;
+  header(name: string): string | undefined;
+}): string | undefined {
+  const host = request.header('host') ?? new URL(request.url).host;
+  return HOST.test(host) ? `http://${host}` : undefined;
 }
 
 /**

@@ -21,7 +21,7 @@ import { readCredentials } from '../http/auth/credentials.js';
 import { asActor, currentActor } from '../http/auth/request-actor.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
-import type { PublicAddress } from '../http/public-address.js';
+import { type PublicAddress, requestedUrl } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { repositoryKind } from '../store/artifacts/repositories.js';
 import { repositoryObject, sightOf } from '../store/sight.js';
@@ -35,7 +35,6 @@ const READ_HINT =
   'To read what is not public, run `docker login` or `oras login` with any user name and a registry token as the password.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
-const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
 
 export interface AccessDeps extends Authority {
   store: Authority['store'] & Pick<ManifestReader, 'tags'>;
@@ -266,10 +265,7 @@ export class RepositoryAccess {
    * sees.
    */
   #origin(c: RegistryContext): string {
-    const { publicUrl } = this.#authority.config;
-    if (publicUrl !== undefined) return publicUrl;
-    const host = c.req.header('host') ?? new URL(c.req.url).host;
-    return HOST.test(host) ? `http://${host}` : '';
+    return this.#authority.config.publicUrl ?? requestedUrl(c.req) ?? '';
   }
 
   #lacks(token: TokenRecord, repository: string, action: Action): string | undefined {

@@ -37,6 +37,7 @@ import { operationRoutes } from '../routes/operations.js';
 import { ownerRoutes } from '../routes/owners.js';
 import { policyRoutes } from '../routes/policies.js';
 import { releaseRoutes } from '../routes/releases.js';
+import { renovateRoutes } from '../routes/renovate.js';
 import { signatureRoutes } from '../routes/signatures.js';
 import { snapshotRoutes } from '../routes/snapshots.js';
 import { sourceRoutes } from '../routes/sources.js';
@@ -138,6 +139,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   snapshotRoutes(app, registry);
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
+  renovateRoutes(app, registry);
   webRoutes(app, { ...registry, sessions, site });
   refuseOtherMethods(app, [
     ...Object.values({ ...ROUTES, ...SCIM_ROUTES }),

@@ -8,6 +8,7 @@ import {
   SNAPSHOT_REPORT,
 } from '../catalogs/serve/snapshot-documents.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
+import { RENOVATE_RELEASES } from '../routes/renovate.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openThreadStore } from '../store/open-store.js';
@@ -29,6 +30,7 @@ import type { DeriveRole, DeriveThreadInput } from './deriver-thread.js';
 
 const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   CONFIG_SCHEMA,
+  RENOVATE_RELEASES,
   FUNCTION_DOCUMENT,
   TRY_DOCUMENT,
   COMPARE_DOCUMENT,

@@ -47,4 +47,4 @@ export {
   summaryLines,
 } from './results-document.js';
 export { fileMatcher, type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
-export { fullImage, IMAGE_PREFIX, isFunctionImage, type StepImage, stepImage } from './step-image.js';
+export { fullImage, isFunctionImage, type StepImage, stepImage } from './step-image.js';

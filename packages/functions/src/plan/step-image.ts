@@ -1,8 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { parseImageReference } from '@krmhub/schema/image-reference';
-
-/** Where kpt looks for an image without a registry; until 1.0.0-beta.58, it was `gcr.io/kpt-fn`. */
-export const IMAGE_PREFIX = 'ghcr.io/kptdev/krm-functions-catalog';
+import { KPT_IMAGE_PREFIX, parseImageReference } from '@krmhub/schema/image-reference';
 
 /**
  * The image that a step of a pipeline means: a reference, or a repository and a constraint on its tags. `text` says
@@ -19,11 +16,11 @@ export function isFunctionImage(image: string): boolean {
 }
 
 /** Returns the image that kpt runs for a name. Throws `usage` for text that cannot be an image. */
-export function fullImage(name: string, prefix = IMAGE_PREFIX): string {
+export function fullImage(name: string, prefix = KPT_IMAGE_PREFIX): string {
   const image = name.includes('/') || prefix === '' ? name : `${prefix.replace(/\/$/, '')}/${name}`;
   if (isFunctionImage(image)) return image;
   throw new KrmhubError('usage', `function name "${image}" is invalid`, {
-    hint: `Use an image, for example ${IMAGE_PREFIX}/set-labels:v0.2.`,
+    hint: `Use an image, for example ${KPT_IMAGE_PREFIX}/set-labels:v0.2.`,
   });
 }
 

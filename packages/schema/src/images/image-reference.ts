@@ -72,6 +72,9 @@ export function parseImageReference(text: string): ImageReference {
   };
 }
 
+/** Where kpt looks for an image without a registry; until 1.0.0-beta.58, it was `gcr.io/kpt-fn`. */
+export const KPT_IMAGE_PREFIX = 'ghcr.io/kptdev/krm-functions-catalog';
+
 /** The registry of an image without a host, as docker and podman read it. */
 const DEFAULT_HOST = 'docker.io';
 
