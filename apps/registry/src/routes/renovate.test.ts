@@ -158,11 +158,19 @@ describe('the preset', () => {
   const { customManagers } = renovatePreset(URL) as {
     customManagers: { description: string; customType: string; matchStrings: string[] }[];
   };
+  const matches = (expression: string, text: string) => [...text.matchAll(new RegExp(expression, 'g'))];
+  /** Finds as Renovate does: the second expression in what the first one finds. */
   const found = (description: string, text: string) =>
     customManagers
       .filter((one) => one.customType === 'regex' && one.description.startsWith(description))
-      .flatMap(({ matchStrings }) => matchStrings.flatMap((one) => [...text.matchAll(new RegExp(one, 'g'))]))
-      .map(({ groups }) => [groups!.depName, groups!.currentValue, groups!.currentDigest]);
+      .flatMap(({ matchStrings: [whole, changed] }) =>
+        matches(whole!, text).flatMap(([part]) => {
+          const { depName } = matches(whole!, part)[0]!.groups!;
+          return matches(changed!, part).map(({ groups }) => {
+            return [depName, groups!.currentValue, groups!.currentDigest];
+          });
+        }),
+      );
 
   it('has expressions of RE2, which Renovate prefers', () => {
     for (const { customType, matchStrings } of customManagers) {
