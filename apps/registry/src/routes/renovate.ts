@@ -25,7 +25,6 @@ import { serveRoute } from '../http/endpoint.js';
 import type { Judges } from '../http/presentation.js';
 import { type PublicAddress, requestedUrl } from '../http/public-address.js';
 import { type FindStore, findFunction } from '../store/find-record.js';
-import { functionPath, releasePath } from '../web/addresses.js';
 import type { Derivation } from '../workers/derive/derivation.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import { renovatePreset } from './renovate-preset.js';
@@ -39,6 +38,11 @@ interface RenovateDeps extends Pick<Judges, 'trust'> {
   store: FindStore & Pick<SearchStore, 'search'>;
   derived: DerivedDocuments;
   config: PublicAddress;
+  /** Paths of pages. */
+  pages: {
+    functionPath(name: FunctionName): string;
+    releasePath(name: FunctionName & { release: string }): string;
+  };
 }
 
 /**
@@ -46,11 +50,18 @@ interface RenovateDeps extends Pick<Judges, 'trust'> {
  * release that was taken down is absent, a yanked one is never proposed, and a deprecated one only to users of another
  * deprecated one.
  */
-export function renovateRoutes(app: RegistryApp, { store, derived, config, trust }: RenovateDeps): void {
+export function renovateRoutes(
+  app: RegistryApp,
+  { store, derived, config, trust, pages }: RenovateDeps,
+): void {
   const listed = (fn: FunctionRecord): ListedFunction => ({
     group: fn.group,
     kind: fn.kind,
-    releases: fn.releases.map((release) => listedRelease(release, sourceOf(fn, release))),
+    page: pages.functionPath(fn),
+    releases: fn.releases.map((release) => ({
+      ...listedRelease(release, sourceOf(fn, release)),
+      page: pages.releasePath({ ...fn, release: release.release }),
+    })),
   });
   const sourceOf = (fn: FunctionName, release: ReleaseSummary) => {
     const verdict = judgeSignatures(
@@ -93,7 +104,8 @@ interface ListedRelease extends Pick<ReleaseSummary, 'release' | 'digest' | 'pub
 }
 
 interface ListedFunction extends FunctionName {
-  releases: ListedRelease[];
+  page: string;
+  releases: (ListedRelease & { page: string })[];
 }
 
 function listedRelease(
@@ -114,7 +126,9 @@ function listedRelease(
 export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?: string }> = {
   name: 'renovate-releases',
   async derive({ store, config }, { functions, image }) {
-    const all = functions.flatMap(({ releases, ...name }) => releases.map((one) => ({ ...name, ...one })));
+    const all = functions.flatMap(({ group, kind, releases }) =>
+      releases.map((one) => ({ group, kind, ...one })),
+    );
     const versions = new Map<string, RenovateReleases['releases'][number]>();
     for (let at = 0; at < all.length; at += BATCH) {
       const batch = all.slice(at, at + BATCH);
@@ -137,7 +151,7 @@ export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?
       releases,
       ...defined({
         sourceUrl: releases.find(({ sourceUrl }) => sourceUrl !== undefined)?.sourceUrl,
-        homepage: known ? config.publicUrl + functionPath(fn) : undefined,
+        homepage: known ? config.publicUrl + fn.page : undefined,
       }),
     };
     return new TextEncoder().encode(JSON.stringify(result));
@@ -146,7 +160,7 @@ export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?
 
 function presented(
   { publicUrl }: PublicAddress,
-  { isYanked, isDeprecated, publishedAt, source, ...name }: FunctionName & ListedRelease,
+  { release, isYanked, isDeprecated, publishedAt, source, page }: ListedFunction['releases'][number],
   version: string,
   digest: Digest | undefined,
 ): RenovateReleases['releases'][number] {
@@ -155,9 +169,9 @@ function presented(
     releaseTimestamp: publishedAt,
     ...defined({ digest }),
     isDeprecated: isDeprecated || isYanked,
-    isStable: !isYanked && !isPrerelease(name.release),
+    isStable: !isYanked && !isPrerelease(release),
     ...defined({
-      changelogUrl: publicUrl === undefined ? undefined : publicUrl + releasePath(name),
+      changelogUrl: publicUrl === undefined ? undefined : publicUrl + page,
       sourceUrl: source,
     }),
   };

@@ -47,7 +47,7 @@ import { trustedPublisherRoutes } from '../routes/trusted-publishers.js';
 import { userRoutes } from '../routes/users.js';
 import { scimErrorResponse } from '../scim/scim-error.js';
 import { isScimPath, SCIM_ROUTES, scimRoutes } from '../scim/scim-routes.js';
-import { DEVICE_LOGIN } from '../web/addresses.js';
+import { DEVICE_LOGIN, functionPath, releasePath } from '../web/addresses.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
 import { SessionRefresh } from '../web/operate/refresh-session.js';
@@ -139,7 +139,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   snapshotRoutes(app, registry);
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
-  renovateRoutes(app, registry);
+  renovateRoutes(app, { ...registry, pages: { functionPath, releasePath } });
   webRoutes(app, { ...registry, sessions, site });
   refuseOtherMethods(app, [
     ...Object.values({ ...ROUTES, ...SCIM_ROUTES }),
