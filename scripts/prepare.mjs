@@ -21,8 +21,10 @@ const wanted = createHash('sha256')
   .update(process.versions.modules)
   .digest('hex');
 if (read(stamp) !== wanted) {
-  console.error('Installing dependencies …');
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  if (!isInstalled()) {
+    console.error('Installing dependencies …');
+    run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
   mkdirSync(path.dirname(stamp), { recursive: true });
   writeFileSync(stamp, wanted);
 }
@@ -31,6 +33,24 @@ run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b']
 run(process.execPath, [path.join(root, 'scripts/bundle.mjs')]);
 // For action/krmhub.sh, which runs unchanged checkouts and does not check further.
 writeFileSync(path.join(path.dirname(stamp), 'krmhub-built'), '');
+
+/** Whether `npm ci` ran here before: what npm says it installed is what is locked, and the binding loads. */
+function isInstalled() {
+  const [locked, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((file) =>
+    JSON.parse(read(path.join(root, file)) ?? '{"packages":{}}'),
+  );
+  const isSame = ([name, { integrity, optional }]) =>
+    // npm leaves out what is for other platforms.
+    installed.packages[name]?.integrity === integrity || (optional && installed.packages[name] === undefined);
+  if (
+    !Object.entries(locked.packages)
+      .filter(([, { integrity }]) => integrity)
+      .every(isSame)
+  )
+    return false;
+  const load = ['-e', "new (require('better-sqlite3'))(':memory:')"];
+  return spawnSync(process.execPath, load, { cwd: root, stdio: 'ignore' }).status === 0;
+}
 
 function read(file) {
   try {
