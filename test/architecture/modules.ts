@@ -197,6 +197,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     kustomize: ['io', 'registry', 'function-configs', 'lock', 'run'],
     kpt: ['io', 'registry', 'function-configs', 'lock', 'run'],
     fn: ['io', 'registry', 'lock', 'run'],
+    preview: ['io', 'function-configs', 'lock', 'run', 'kustomize', 'fn'],
     conformance: ['io', 'registry', 'signatures', 'scripts', 'lock', 'run', 'fn'],
     docs: ['io'],
     commands: [
@@ -215,6 +216,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'kustomize',
       'kpt',
       'fn',
+      'preview',
       'conformance',
       'docs',
     ],

@@ -36,6 +36,7 @@ const OTHER_OUTPUT: Record<string, string> = {
   'fn source': 'stdout is a ResourceList, as with kpt',
   'fn sink': 'has no result besides the files, as with kpt',
   'kpt exec': 'stdout is a ResourceList',
+  lock: 'has markdown, too, for previews',
   serve: 'runs until it is stopped, and writes a log',
   completion: 'stdout is a script',
   'docker-credential': 'stdout is what clients of docker read',

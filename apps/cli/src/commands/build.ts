@@ -2,6 +2,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import {
+  kustomizeOption,
   REQUIRE_DIGEST,
   type ResolutionOptions,
   type RunningOptions,
@@ -28,10 +29,7 @@ export function registerBuild(program: Command, io: Io): void {
       '[arguments...]',
       'Folder with a kustomization.yaml or a composition.yaml. Default: the current folder. Flags for kustomize after --.',
     )
-    .option(
-      '--kustomize <program>',
-      'kustomize or kubectl program. Default: kustomize in PATH, else kubectl.',
-    )
+    .addOption(kustomizeOption())
     .option('--require-digest', REQUIRE_DIGEST)
     .addHelpText(
       'after',

@@ -115,6 +115,14 @@ export async function readResolution(io: Io, options: ResolutionOptions): Promis
 /** Help of `--require-digest`, of commands that run images which a package names. */
 export const REQUIRE_DIGEST = 'Run only images with a digest: their own, or that of the lock file.';
 
+/** For commands that build kustomizations. */
+export function kustomizeOption(): Option {
+  return new Option(
+    '--kustomize <program>',
+    'kustomize or kubectl program. Default: kustomize in PATH, else kubectl.',
+  );
+}
+
 /** For commands that run functions: what the user allows them to do. */
 export function withRunning(command: Command): Command {
   return command

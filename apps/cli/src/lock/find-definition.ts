@@ -3,10 +3,12 @@ import { parseCatalog } from '@krmhub/consume/references/parse-catalog';
 import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
-import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { consumePorts } from '../registry/consume-ports.js';
+
+/** A definition that is locked, and who signed it. */
+export type FoundDefinition = Pick<Resolution, 'entry' | 'signedBy' | 'builtFrom'>;
 
 /**
  * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in
@@ -17,7 +19,7 @@ export async function findDefinition(
   fn: LockedFunction,
   lock: Lock | undefined,
   { offline, runtime }: ResolverOptions,
-): Promise<FunctionDefinition | undefined> {
+): Promise<FoundDefinition | undefined> {
   const serial = fn.serial ?? lock?.catalogs.find(({ reference }) => reference === fn.catalog)?.serial;
   const { registry } = parseCatalog(io, { text: fn.catalog, folder: io.cwd });
   if (serial === undefined || registry === undefined) return undefined;
@@ -31,7 +33,7 @@ export async function findDefinition(
   try {
     const { apiVersion, kind } = fn;
     const found = await resolver.resolve({ apiVersion, kind, catalogs: [] });
-    return isLocked(fn, found) ? found.entry : undefined;
+    return isLocked(fn, found) ? found : undefined;
   } catch (error) {
     if (error instanceof KrmhubError) return undefined;
     throw error;

@@ -6,7 +6,6 @@ import {
   type Lock,
   type LockChange,
   type LockedFunction,
-  type LockUse,
   parseFunction,
 } from '@krmhub/catalog';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
@@ -14,6 +13,7 @@ import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
 import { findDefinition } from './find-definition.js';
+import type { LockedUse } from './resolve-uses.js';
 
 /** A function that is locked otherwise than before. */
 export interface FunctionChange {
@@ -24,10 +24,19 @@ export interface FunctionChange {
   /** Releases. */
   before?: string;
   after?: string;
+  /** In words, before and after; absent where neither is known. */
+  signedBy?: BeforeAndAfter;
+  builtFrom?: BeforeAndAfter;
   /** Of a function that was locked already: what changed, in the classes of `krmhub catalog diff`. */
   changes: CatalogChange[];
   /** The definition that was locked is not available: only runtimes, releases and signers were compared. */
   isPartial: boolean;
+}
+
+/** Absent where it is not known. */
+export interface BeforeAndAfter {
+  before?: string;
+  after?: string;
 }
 
 /** Describes changes of a lock file; compares the definitions of what changed as far as they are available. */
@@ -37,7 +46,7 @@ export async function describeChanges(
   context: {
     before: Lock | undefined;
     after: Lock;
-    uses: readonly (LockUse & { entry?: FunctionDefinition })[];
+    uses: readonly LockedUse[];
     options: ResolverOptions;
   },
 ): Promise<FunctionChange[]> {
@@ -45,22 +54,38 @@ export async function describeChanges(
   for (const { type, apiVersion, kind, catalog, before, after } of changes) {
     const releases = defined({ before: before?.release, after: after?.release });
     const base = { type, apiVersion, kind, catalog, ...releases };
-    if (before === undefined || after === undefined) {
-      described.push({ ...base, changes: [], isPartial: false });
-      continue;
-    }
     const use = context.uses.find(
       ({ fn }) => fn.catalog === catalog && fn.apiVersion === apiVersion && fn.kind === kind,
     );
+    if (before === undefined || after === undefined) {
+      described.push({ ...base, ...describeSigners(before, after, use), changes: [], isPartial: false });
+      continue;
+    }
     const now = use?.entry;
-    const was = now && (await findDefinition(io, before, context.before, context.options));
+    const found = now && (await findDefinition(io, before, context.before, context.options));
+    const was = found?.entry;
     const isPartial = was === undefined || now === undefined;
     const entries = isPartial ? [] : compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now));
     // Where an entry names a tag, only what was locked says that the image changed.
     const compared = entries.length > 0 ? entries : compareCatalogs(pinned(before), pinned(after));
-    described.push({ ...base, changes: compared, isPartial });
+    const signers = describeSigners({ ...found, ...before }, after, use);
+    described.push({ ...base, ...signers, changes: compared, isPartial });
   }
   return described;
+}
+
+/** The lock has the signer, and only what was resolved now, where it was built. */
+function describeSigners(
+  before: (Pick<LockedFunction, 'signedBy'> & { builtFrom?: string }) | undefined,
+  after: LockedFunction | undefined,
+  use: LockedUse | undefined,
+): Pick<FunctionChange, 'signedBy' | 'builtFrom'> {
+  const both = (was: string | undefined, is: string | undefined) =>
+    was === undefined && is === undefined ? undefined : defined({ before: was, after: is });
+  return defined({
+    signedBy: both(before?.signedBy, after?.signedBy),
+    builtFrom: both(before?.builtFrom, after && use?.builtFrom),
+  });
 }
 
 /** A catalog with the one API version that is locked. */

@@ -10,17 +10,17 @@ import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
-import { type LockPlanOptions, planLockFile } from './plan-lock-file.js';
+import { type ChosenPlanOptions, planChosen } from './choose-upgrades.js';
 
-export interface LockOptions extends LockPlanOptions {
+export interface LockOptions extends ChosenPlanOptions {
   output: OutputFormat;
   /** Change nothing, and fail if something would change. */
   check: boolean;
 }
 
-/** Writes the lock file of a package as `planLockFile` plans it. */
+/** Writes the lock file of a package as `planChosen` plans it. */
 export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
-  const { file, command, stored, text, report } = await planLockFile(io, target, options);
+  const { file, command, stored, text, report } = await planChosen(io, target, options);
   const { isChanged } = report;
   if (isChanged && !options.check) await writeFileAtomically(file, text, { overwrite: true });
   const { printLockReport } = await import('./print-lock.js');

@@ -16,9 +16,10 @@ export function freshUse(
   io: Io,
   { resolution }: Extract<ResolvedFunction, { error?: undefined }>,
   context: { order: readonly CatalogReference[]; before: Lock | undefined; folder: string },
-): LockUse & { entry?: FunctionDefinition } {
+): LockUse & { entry?: FunctionDefinition; builtFrom?: string } {
   const { order, before, folder } = context;
-  const { apiVersion, kind, catalog, searched, entry, release, definition, signedBy, runtime } = resolution;
+  const { apiVersion, kind, catalog, searched, entry, release, definition, signedBy, builtFrom, runtime } =
+    resolution;
   // What was searched before it says which catalog of the order it is.
   const names = order.slice(0, searched.length + 1).map((one) => lockName(io, one, folder));
   const name = names[searched.length];
@@ -42,7 +43,7 @@ export function freshUse(
       runtime,
     },
     read: states,
-    ...defined({ entry }),
+    ...defined({ entry, builtFrom }),
   };
 }
 

@@ -43,7 +43,17 @@ export async function printLockReport(
     else if (io.stdout.isTTY === true) await printChanges(io, report);
     else await printRows(io, [...report.changes.flatMap(rows), ...report.imageChanges.map(imageRow)]);
   });
-  for (const { isPartial, apiVersion, kind } of report.changes) {
+  await printPartial(io, report.changes);
+  const size = sizeText(report);
+  const file = escapeControls(report.file);
+  if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
+  else
+    await printLine(io, check ? `${file} is out of date; update it: ${command}` : `wrote ${file}: ${size}`);
+}
+
+/** Warns about functions whose schemas were not compared. */
+export async function printPartial(io: Io, changes: readonly FunctionChange[]): Promise<void> {
+  for (const { isPartial, apiVersion, kind } of changes) {
     if (!isPartial) continue;
     const name = escapeControls(`${apiVersion} ${kind}`);
     await printWarning(
@@ -51,11 +61,6 @@ export async function printLockReport(
       `the locked definition of ${name} is not available, so its schema was not compared`,
     );
   }
-  const size = sizeText(report);
-  const file = escapeControls(report.file);
-  if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
-  else
-    await printLine(io, check ? `${file} is out of date; update it: ${command}` : `wrote ${file}: ${size}`);
 }
 
 function sizeText({ functions, catalogs, images, unlocked }: LockReport): string {
@@ -67,7 +72,11 @@ function sizeText({ functions, catalogs, images, unlocked }: LockReport): string
   return unlocked === 0 ? locked : `${locked}; ${plural(unlocked, 'program')} of the package not locked`;
 }
 
-async function printChanges(io: Io, { changes, imageChanges }: LockReport): Promise<void> {
+/** Prints for people what changed of each function and image. */
+export async function printChanges(
+  io: Io,
+  { changes, imageChanges }: Pick<LockReport, 'changes' | 'imageChanges'>,
+): Promise<void> {
   const width = terminalWidth(io.stdout);
   const lines: string[] = [];
   for (const change of changes) {

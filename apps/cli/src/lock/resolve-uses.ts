@@ -18,8 +18,8 @@ import { freshUse } from './lock-use.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { searchOrder } from './search-order.js';
 
-/** With the entry of the catalog, for what was resolved now. */
-export type LockedUse = LockUse & { entry?: FunctionDefinition };
+/** With the entry of the catalog and the source of its build, for what was resolved now. */
+export type LockedUse = LockUse & { entry?: FunctionDefinition; builtFrom?: string };
 
 export interface UseContext {
   options: ResolverOptions;

@@ -70,6 +70,8 @@ export interface Resolution {
   definition?: Digest;
   /** Who signed the release, in words; absent where no policy of this user requires a signature. */
   signedBy?: string;
+  /** Where that says what was built, in words. Has foreign text. */
+  builtFrom?: string;
   runtime: PinnedRuntime | ResolvedInline;
   inline: boolean;
   /** One sentence each: yanked, deprecated, a tag that was looked up, … */

@@ -8,6 +8,7 @@ import { escapeControls } from '@krmhub/schema/text';
 import type { EntryStore } from '../cache/cache-writer.js';
 import type { NamedCatalog } from '../references/parse-catalog.js';
 import { hasTrustFile } from '../trust/has-trust-file.js';
+import type { EntrySigner } from '../trust/judge-entry.js';
 import {
   formatRelease,
   type RegistryRelease,
@@ -41,7 +42,7 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
   try {
     const release = registryRelease(match);
     const lifecycle = await lifecycleWarnings(context, match, release);
-    const signedBy = await requireSigner(context, {
+    const signer = await requireSigner(context, {
       group: definition.group,
       kind: definition.names.kind,
       name: version.name,
@@ -62,7 +63,7 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
       entry: definition,
       ...defined({ release: origin?.release }),
       definition: digest,
-      ...defined({ signedBy }),
+      ...signer,
       runtime,
       inline: false,
       warnings: [...opened.warnings, ...lifecycle, ...warnings].map(escapeControls),
@@ -90,7 +91,7 @@ function registryRelease({ catalog, definition, origin }: MatchedEntry): Registr
 export async function requireSigner(
   context: SearchContext,
   entry: Parameters<typeof import('../trust/judge-entry.js').judgeEntry>[1],
-): Promise<string | undefined> {
+): Promise<EntrySigner | undefined> {
   if (!(await hasTrustFile(context.io))) return undefined;
   const { judgeEntry } = await import('../trust/judge-entry.js');
   return judgeEntry(context, entry);

@@ -47,12 +47,11 @@ export async function resolveLocked(
       ? await useFrozen(context, trust, request, located)
       : await useChecked(context, trust, lock, request, located);
     const release = registryRelease(request, located);
-    const signedBy = await requireSigner(context, {
+    const signer = await requireSigner(context, {
       ...functionName(request),
       locked: fn.runtime,
       ...defined({ release }),
     });
-    const signer = signedBy ?? fn.signedBy;
     const { reference: _, ...known } = state;
     return {
       ...request,
@@ -60,7 +59,8 @@ export async function resolveLocked(
       searched: searchedBefore(lock, fn, catalogs),
       ...defined({ release: fn.release }),
       definition: fn.definition,
-      ...defined({ declared, signedBy: signer }),
+      ...defined({ declared, signedBy: fn.signedBy }),
+      ...signer,
       runtime: fn.runtime,
       inline: false,
       warnings: [...warnings, ...(declared === undefined ? [UNCHECKED] : [])].map(escapeControls),

@@ -1,5 +1,6 @@
 import { fillPath } from '@krmhub/api/paths';
 import {
+  builtFrom,
   describeSigner,
   lockedRuntimeDifference,
   type PinnedRuntime,
@@ -45,12 +46,22 @@ export interface JudgedEntry {
 
 const HINT = 'Nothing was run. List the trusted signers: krmhub trust list';
 
+/** In words. */
+export interface EntrySigner {
+  signedBy: string;
+  /** What was built and signed, if the certificate says that. Has foreign text. */
+  builtFrom?: string;
+}
+
 /**
- * Judges an entry by the signing policies of this user. Returns who signed its release, in words; undefined if no
+ * Judges an entry by the signing policies of this user. Returns who signed its release; undefined if no
  * policy covers it. Throws `untrusted` if a policy covers it and no trusted signer signed exactly this: absent evidence
  * is a refusal.
  */
-export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Promise<string | undefined> {
+export async function judgeEntry(
+  context: JudgeContext,
+  entry: JudgedEntry,
+): Promise<EntrySigner | undefined> {
   const { io } = context;
   const { policies } = (await requireTrustStore(io)).trust;
   const { group, kind, release } = entry;
@@ -108,7 +119,8 @@ export async function judgeEntry(context: JudgeContext, entry: JudgedEntry): Pro
     }
   }
   const { signer, cosigners } = judgement;
-  return `${[signer, ...cosigners].map(describeSigner).join(' and ')} (policy ${judgement.policy})`;
+  const signedBy = `${[signer, ...cosigners].map(describeSigner).join(' and ')} (policy ${judgement.policy})`;
+  return { signedBy, ...defined({ builtFrom: builtFrom({ state: 'verified', signer }) }) };
 }
 
 /** Reads every signature of a release, also invalid ones. Offline, those that were read last. */

@@ -59,22 +59,14 @@ export function formatOption(): Option {
     .default('edit');
 }
 
-/** For commands that run functions on a package. */
-export function withFunctionRuns(command: Command): Command {
+/** What functions of a package may do, and how they run: for commands that render packages. */
+export function withPackageRuns(command: Command): Command {
   return withSkippedFiles(withImagePrefix(withRunning(withResolution(command))))
-    .option(
-      '-o, --output <target>',
-      'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
-    )
     .option(
       '--allow-package-exec',
       'Run programs that the package names with `exec`. They have your permissions, and no sandbox.',
     )
     .option('--require-digest', REQUIRE_DIGEST)
-    .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
-    .addOption(formatOption())
-    .option('--dry-run', 'Print how the files would change, and write nothing.')
-    .option('--stats', 'Print the time, the memory, and the number of resources of each function.')
     .option('--allow-empty', 'Let a function delete all resources that it gets.')
     .option(
       '-e, --env <variable>',
@@ -86,7 +78,20 @@ export function withFunctionRuns(command: Command): Command {
       new Option('--image-pull-policy <policy>', 'Download images: Always, IfNotPresent, or Never.')
         .argParser(parsePullPolicy)
         .default('missing', 'IfNotPresent'),
+    );
+}
+
+/** For commands that run functions on a package. */
+export function withFunctionRuns(command: Command): Command {
+  return withPackageRuns(command)
+    .option(
+      '-o, --output <target>',
+      'stdout, unwrap (YAML documents), a new folder, or json (a report). Default: change the files.',
     )
+    .option('--results-dir <folder>', 'Write the results of the functions to this folder.')
+    .addOption(formatOption())
+    .option('--dry-run', 'Print how the files would change, and write nothing.')
+    .option('--stats', 'Print the time, the memory, and the number of resources of each function.')
     .addOption(
       new Option('--truncate-output <boolean>', 'Show only four lines of results and error output.')
         .argParser(parseBoolean)

@@ -1,0 +1,150 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  documentRoot,
+  field,
+  fieldAt,
+  type ResourceNode,
+  STYLE,
+  scalarText,
+  textNode,
+} from '@krmhub/schema/resource-yaml';
+
+/** A text that contains a Secret, such as the annotation of `kubectl apply`: also inside of another text. */
+const EMBEDDED = /\bkind[\\"'\s]*:[\\"'\s]*Secret(?:List|Generator)?\b/i;
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+/** What kustomize appends to the name of a generated Secret: a hash of its content, from which one can guess that. */
+const NAME_SUFFIX = /-([bcdfghkmt2456789]{10})$/;
+/** Characters of a hash. */
+const HASH_LENGTH = 12;
+/** Characters of a value that is also hidden in messages, and in other resources. */
+const MIN_IN_MESSAGE = 4;
+const MIN_IN_RESOURCE = 8;
+/** A shorter one that is only letters could be any word. */
+const MIN_WORD = 16;
+
+/**
+ * Hides values of Secrets: each is replaced by a hash, with a key that is dropped with this object, so that equal values
+ * stay equal, and short ones cannot be guessed from the hash.
+ */
+export class SecretHider {
+  readonly #key = randomBytes(32);
+  /** Values that were hidden, with their hashes. */
+  readonly #hidden = new Map<string, string>();
+
+  /** Hides values in a document, which is changed. Reports whether it has any. */
+  hide(document: ResourceNode): boolean {
+    return this.#visit(documentRoot(document));
+  }
+
+  /** Hides what is hidden elsewhere in a text of a resource that is no Secret, if it is not a common word. */
+  inResource(text: string): string {
+    return this.#replace(text, isUncommon);
+  }
+
+  /** Hides what is hidden elsewhere in a message. */
+  inMessage(text: string): string {
+    return this.#replace(text, (value) => value.length >= MIN_IN_MESSAGE);
+  }
+
+  /** Hides a value, also in messages. */
+  value(text: string): string {
+    const decoded = decodeBase64(text);
+    const marker = this.#marker(decoded ?? text);
+    for (const one of [text, ...(decoded === undefined ? [] : [decoded])]) {
+      const known = [one, Buffer.from(one).toString('base64')];
+      const lines = one.split('\n').filter((line) => line.length >= MIN_WORD && !line.startsWith('-----'));
+      for (const each of [...known, ...lines]) this.#hidden.set(each.trim(), marker);
+    }
+    return marker;
+  }
+
+  #marker(value: string): string {
+    const hash = createHmac('sha256', this.#key).update(value).digest('hex').slice(0, HASH_LENGTH);
+    return `(secret ${hash})`;
+  }
+
+  #replace(text: string, isReplaced: (value: string) => boolean): string {
+    const values = [...this.#hidden].filter(([value]) => isReplaced(value));
+    // A value can contain another one.
+    values.sort(([a], [b]) => b.length - a.length);
+    return values.reduce((rest, [value, marker]) => rest.replaceAll(value, marker), text);
+  }
+
+  #visit(node: ResourceNode): boolean {
+    const { kind, content } = node;
+    if (kind === 'scalar') return this.#visitText(node);
+    if (kind !== 'map') return content.map((one) => this.#visit(one)).includes(true);
+    let isHidden = false;
+    const type = scalarText(field(node, 'kind'));
+    if (type === 'Secret') isHidden = this.#hideSecret(node);
+    if (type === 'SecretList') {
+      for (const one of field(node, 'items')?.content ?? []) isHidden = this.#hideSecret(one) || isHidden;
+    }
+    // Of kustomize: generators, and patches of Secrets.
+    const generators = type === 'SecretGenerator' ? [node] : (field(node, 'secretGenerator')?.content ?? []);
+    for (const one of generators) isHidden = this.#hideField(one, 'literals') || isHidden;
+    if (scalarText(fieldAt(node, ['target', 'kind'])) === 'Secret') {
+      isHidden = this.#hideField(node, 'patch') || isHidden;
+    }
+    for (const child of content) isHidden = this.#visit(child) || isHidden;
+    return isHidden;
+  }
+
+  #visitText(node: ResourceNode): boolean {
+    if (!EMBEDDED.test(node.value)) return false;
+    this.#hideNode(node);
+    return true;
+  }
+
+  #hideSecret(secret: ResourceNode): boolean {
+    clearComments(secret);
+    const suffix = NAME_SUFFIX.exec(scalarText(fieldAt(secret, ['metadata', 'name'])) ?? '')?.[1];
+    if (suffix !== undefined) this.#hidden.set(suffix, this.#marker(suffix));
+    const annotations = fieldAt(secret, ['metadata', 'annotations']);
+    if (annotations !== undefined) this.#hideField(annotations, LAST_APPLIED);
+    for (const name of ['data', 'stringData']) this.#hideField(secret, name);
+    // Also of one without values: comments are gone.
+    return true;
+  }
+
+  /** Hides all values at and below a field. */
+  #hideField(map: ResourceNode, name: string): boolean {
+    const found = field(map, name);
+    if (found === undefined) return false;
+    this.#hideBelow(found);
+    return true;
+  }
+
+  #hideBelow(node: ResourceNode): void {
+    clearComments(node);
+    if (node.target !== undefined) this.#hideBelow(node.target);
+    if (node.kind === 'scalar') this.#hideNode(node);
+    for (const [at, child] of node.content.entries()) {
+      if (node.kind !== 'map' || at % 2 === 1) this.#hideBelow(child);
+    }
+  }
+
+  #hideNode(node: ResourceNode): void {
+    if (node.value === '' || node.tag === '!!null') return;
+    const { tag, style, value } = textNode(this.value(node.value), STYLE.doubleQuoted);
+    Object.assign(node, { tag, style, value });
+  }
+}
+
+function isUncommon(value: string): boolean {
+  if (value.length < MIN_IN_RESOURCE) return false;
+  return value.length >= MIN_WORD || !/^(?:[a-z-]+|[A-Z_-]+|\d+)$/.test(value);
+}
+
+function clearComments(node: ResourceNode): void {
+  Object.assign(node, { head: '', line: '', foot: '' });
+  for (const child of node.content) clearComments(child);
+}
+
+/** The text of `data`, if it is one; undefined for what is not Base64 of UTF-8. */
+function decodeBase64(text: string): string | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length === 0 || bytes.toString('base64') !== text.replace(/\s/g, '')) return undefined;
+  const decoded = bytes.toString('utf8');
+  return Buffer.from(decoded).equals(bytes) ? decoded : undefined;
+}

@@ -1,0 +1,29 @@
+import type { FunctionChange } from '../lock/function-changes.js';
+import type { LockReport } from '../lock/lock-report.js';
+import type { ManifestChanges } from './manifests.js';
+import type { RenderFailure } from './render-package.js';
+import type { ResultChanges } from './results.js';
+
+/** A function of a catalog whose lock changes. */
+export interface FunctionPreview extends FunctionChange {
+  /** Before and after: what it may do on the machine that runs it. */
+  permissions: { before: string[]; after: string[] };
+}
+
+/** What a new lock changes; the JSON of `krmhub lock --preview`. */
+export interface PreviewReport extends Pick<LockReport, 'file' | 'isChanged' | 'imageChanges'> {
+  /** The package, as the user named it. */
+  path: string;
+  /** One line: what is upgraded. */
+  title: string;
+  /** Prints the same. */
+  command: string;
+  functions: FunctionPreview[];
+  manifests: ManifestChanges;
+  results: ResultChanges;
+  /** Functions that give another output for the same input. */
+  notDeterministic: string[];
+  warnings: string[];
+  /** Why nothing was rendered with the lock as it is, or as it would be. */
+  failures: { before?: RenderFailure; after?: RenderFailure };
+}

@@ -1,0 +1,96 @@
+import { escapeControls, plural } from '@krmhub/schema/text';
+import type { ManifestChange, ManifestIdentity, UnstableManifest } from './manifests.js';
+import type { FunctionPreview, PreviewReport } from './preview-report.js';
+import type { NamedResult } from './results.js';
+
+/** The sentences of a preview, in a terminal and in Markdown. */
+
+/** Returns one line about the manifests. */
+export function summary({ isChanged, manifests, results, failures }: PreviewReport): string {
+  if (!isChanged) return 'The lock file is up to date.';
+  if (failures.after !== undefined) return 'The package cannot be rendered with the new lock.';
+  if (failures.before !== undefined) {
+    return 'The package cannot be rendered with the lock as it is, so manifests are not compared.';
+  }
+  const { changes, before, after, isReordered } = manifests;
+  if (before + after === 0 && changes.length === 0) return 'The package renders no manifests.';
+  const counts = (['changed', 'added', 'removed'] as const).flatMap((type) => {
+    const count = changes.filter((one) => one.type === type).length;
+    return count === 0 ? [] : [`${count} ${type}`];
+  });
+  const order = isReordered ? ', in another order' : '';
+  const resources =
+    changes.length === 0
+      ? `No resource changes, of ${after}${order}`
+      : `${counts.join(', ')} of ${plural(Math.max(before, after), 'resource')}${order}`;
+  const { appeared, disappeared } = results;
+  const counted = [
+    ...(appeared.length > 0 ? [plural(appeared.length, 'new result')] : []),
+    ...(disappeared.length > 0 ? [`${plural(disappeared.length, 'result')} less`] : []),
+  ];
+  return `${[resources, ...counted].join('; ')}.`;
+}
+
+/** Names and values of what is known about a function before and after. */
+export function functionFacts({ signedBy, builtFrom, permissions }: FunctionPreview): [string, string][] {
+  const change = (before = 'unknown', after = 'unknown') =>
+    before === after ? after : `${before} → ${after}`;
+  const list = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '));
+  return [
+    ['permissions', change(list(permissions.before), list(permissions.after))],
+    ...(signedBy === undefined
+      ? []
+      : [['signed by', change(signedBy.before, signedBy.after)] as [string, string]]),
+    ...(builtFrom === undefined
+      ? []
+      : [['source', change(builtFrom.before, builtFrom.after)] as [string, string]]),
+  ];
+}
+
+export function sideText(side: string): string {
+  return side === 'before' ? 'lock as it is' : 'new lock';
+}
+
+/** Returns the type and the name of a resource. */
+export function identityText({ apiVersion, kind, namespace, name }: ManifestIdentity): string {
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  return escapeControls([apiVersion, kind, full].filter((part) => part !== '').join(' '));
+}
+
+/** What is to say about a resource behind its name. */
+export function identityNote({ isLocal }: ManifestIdentity): string {
+  return isLocal === true ? ' (not applied)' : '';
+}
+
+/** The lines of a diff, in one line each whatever they contain. */
+export function diffLines({ diff, type }: ManifestChange): string[] {
+  if (diff.length > 0) return diff.map((line) => escapeControls(line.replaceAll('\t', '    ')));
+  return [type === 'changed' ? '(only the notation or comments changed)' : '(empty)'];
+}
+
+export function resultText({
+  function: name,
+  severity,
+  message,
+  resourceRef,
+  field,
+  file,
+}: NamedResult): string {
+  const resource = [resourceRef?.kind, resourceRef?.name].filter((part) => part !== undefined).join(' ');
+  const place = [resource, field?.path ?? '', file?.path ?? ''].filter((part) => part !== '').join(' ');
+  const level = severity === undefined ? '' : `[${severity}] `;
+  return escapeControls(
+    `${level}${name}: ${place === '' ? '' : `${place}: `}${message.replace(/\s+/g, ' ')}`,
+  );
+}
+
+/** Says that the output of a function cannot be compared. */
+export function unstableText(name: string): string {
+  return escapeControls(`${name} gives another output for the same input`);
+}
+
+/** Says which part of a resource is not compared. */
+export function unstableManifest({ fields, ...identity }: UnstableManifest): string {
+  const where = fields.length === 0 ? 'not compared' : `not compared: ${fields.join(', ')}`;
+  return `${identityText(identity)}: ${escapeControls(where)}`;
+}

@@ -1,0 +1,34 @@
+import { imageRepository } from '@krmhub/consume/resolve/images/named-image';
+import { defined } from '@krmhub/schema/defined';
+import { escapeControls, plural } from '@krmhub/schema/text';
+import type { FunctionPreview, PreviewReport } from './preview-report.js';
+
+/** Returns one line that says what is upgraded. `quote` marks names. */
+export function previewTitle(
+  path: string,
+  functions: PreviewReport['functions'],
+  images: PreviewReport['imageChanges'],
+  quote: (name: string) => string = escapeControls,
+): string {
+  const [one] = functions;
+  const [image] = images;
+  const count = functions.length + images.length;
+  if (count > 1) return `Upgrade ${plural(count, 'function')} of ${quote(path)}`;
+  if (one !== undefined) return changeTitle(one.type, quote(one.kind), one, quote);
+  if (image === undefined) return `Update the lock of ${quote(path)}`;
+  const { type, beforeTag, afterTag } = image;
+  const name = quote(imageRepository(image.image));
+  return changeTitle(type, name, defined({ before: beforeTag, after: afterTag }), quote);
+}
+
+function changeTitle(
+  type: FunctionPreview['type'],
+  name: string,
+  { before, after }: { before?: string; after?: string },
+  quote: (name: string) => string,
+): string {
+  if (type === 'added') return `Lock ${name}${after === undefined ? '' : ` ${quote(after)}`}`;
+  if (type === 'removed') return `Remove ${name} from the lock`;
+  const isSame = before === after || before === undefined || after === undefined;
+  return `Upgrade ${name}${isSame ? '' : ` from ${quote(before)} to ${quote(after)}`}`;
+}

@@ -1,0 +1,74 @@
+import { escapeControls } from '@krmhub/schema/text';
+import { type Io, paint, write } from '../io/io.js';
+import { bold, printData, printLine } from '../io/print.js';
+import { printChanges, printPartial } from '../lock/print-lock.js';
+import { markdownPreview } from './preview-markdown.js';
+import type { PreviewFormat } from './preview-package.js';
+import type { FunctionPreview, PreviewReport } from './preview-report.js';
+import {
+  diffLines,
+  functionFacts,
+  identityNote,
+  identityText,
+  resultText,
+  sideText,
+  summary,
+  unstableManifest,
+  unstableText,
+} from './preview-text.js';
+import type { RenderFailure } from './render-package.js';
+
+const MARKS = { added: '+', removed: '-', changed: '~' } as const;
+
+export async function printPreview(io: Io, report: PreviewReport, output: PreviewFormat): Promise<void> {
+  if (output === 'markdown') return write(io.stdout, markdownPreview(report));
+  await printData(io, output, report, () => printText(io, report));
+  await printPartial(io, report.functions);
+  for (const warning of report.warnings) await printLine(io, escapeControls(warning));
+  await printLine(io, `${escapeControls(report.file)}: nothing was written`);
+}
+
+async function printText(io: Io, report: PreviewReport): Promise<void> {
+  const { functions, imageChanges, manifests, results, notDeterministic, failures } = report;
+  await print(io, [bold(io, report.title), summary(report)]);
+  if (!report.isChanged) return;
+  await print(io, ['']);
+  await printChanges(io, { changes: functions, imageChanges });
+  await print(io, functions.flatMap(facts));
+  for (const [side, failure] of Object.entries(failures)) {
+    await print(io, ['', ...failureLines(side, failure)]);
+  }
+  for (const change of manifests.changes) {
+    await print(io, ['', bold(io, `${MARKS[change.type]} ${identityText(change)}${identityNote(change)}`)]);
+    await print(
+      io,
+      diffLines(change).map((line) => paintLine(io, line)),
+    );
+  }
+  const lines = [
+    ...results.appeared.map((one) => `+ ${resultText(one)}`),
+    ...results.disappeared.map((one) => `- ${resultText(one)}`),
+  ];
+  if (lines.length > 0) await print(io, ['', bold(io, 'Results'), ...lines]);
+  const unstable = [...notDeterministic.map(unstableText), ...manifests.unstable.map(unstableManifest)];
+  if (unstable.length > 0) await print(io, ['', bold(io, 'Not deterministic'), ...unstable]);
+}
+
+async function print(io: Io, lines: readonly string[]): Promise<void> {
+  if (lines.length > 0) await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+/** Who signed and built a function, and what it may do, where that is known. */
+function facts(fn: FunctionPreview): string[] {
+  return functionFacts(fn).map(([name, value]) => escapeControls(`  ${fn.kind} ${name}: ${value}`));
+}
+
+function failureLines(side: string, { command, message, hint }: RenderFailure): string[] {
+  const lines = [`${command} failed with the ${sideText(side)}:`, ...message.split('\n')];
+  return [...lines, ...(hint === undefined ? [] : [`hint: ${hint}`])].map(escapeControls);
+}
+
+function paintLine(io: Io, line: string): string {
+  const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;
+  return color === undefined ? line : paint(io, io.stdout, color, line);
+}
