@@ -22,7 +22,7 @@ const PINNED = 'needs a program that was built; apps/cli/src/commands/pin.test.t
 
 /**
  * Examples that cannot run unchanged, and why; those of artifacts run in test/interop/oci-client.test.ts
- * and test/interop/cosign-keys.test.ts, those of functions of catalogs in docs/fn.md, those of builds in test/interop/build-document.test.ts, and those
+ * and test/interop/cosign-keys.test.ts, those of functions of catalogs in docs/fn.md, those of builds and previews in test/interop, and those
  * of plugins in test/interop/plugins.test.ts.
  */
 const SKIPPED: Record<string, string> = {
@@ -59,6 +59,8 @@ const SKIPPED: Record<string, string> = {
   ),
   'krmhub publisher check example.com claims.json':
     'no publisher matches; test/end-to-end/trusted-publishing.test.ts has some',
+  'krmhub lock app -c default --upgrade --interactive':
+    'needs a terminal; apps/cli/src/commands/lock-preview.test.ts has one',
   'krmhub login --use https://krm.example.com':
     'needs a saved token; apps/cli/src/registry/saved-logins.test.ts has some',
   'echo krm.example.com | krmhub docker-credential get':
@@ -99,7 +101,7 @@ const examples = [
     !(example in SKIPPED) &&
     (/^krmhub (pull|copy) example\.com\/SetLabels/.test(example) ||
       !/^krmhub (push|pull|copy|build) |localhost:5000|^krmhub plugins .*(catalog|Logger)/.test(example)) &&
-    !/^krmhub fn .*(?: -c | -i |--trusted-catalog|kubectl)/.test(example),
+    !/^krmhub fn .*(?: -c | -i |--trusted-catalog|kubectl)|^krmhub lock .* --preview/.test(example),
 );
 
 /** Programs that examples pipe into. */

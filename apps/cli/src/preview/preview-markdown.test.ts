@@ -112,7 +112,7 @@ function randomReport(random: Random, count: number, lines: number): PreviewRepo
       isPartial: random.chance(0.5),
       signedBy: { before: text(), after: text() },
       builtFrom: { after: text() },
-      permissions: { before: [text()], after: [] },
+      permissions: { before: text(), after: text() },
     })),
     imageChanges: [{ type: 'changed', image: text(), before: text(), after: text(), beforeTag: text() }],
     manifests: {

@@ -8,10 +8,9 @@
  */
 
 import { readdir } from 'node:fs/promises';
-import { compareLocks, type Lock, type LockedFunction, lockKey } from '@krmhub/catalog';
+import { compareLocks, findRules, type Lock, type LockedFunction, lockKey } from '@krmhub/catalog';
 import { isWriteFolder } from '@krmhub/functions/resource-list/reserved-files';
 import { defined } from '@krmhub/schema/defined';
-import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
@@ -157,16 +156,13 @@ function describeFunctions({ stored, lock, report }: LockPlan): FunctionPreview[
   const compared = new Map(compareLocks(stored?.lock, lock).map((one) => [lockKey(one), one]));
   return report.changes.map((change) => {
     const { before, after } = compared.get(lockKey(change)) ?? {};
-    return { ...change, permissions: { before: permissions(before), after: permissions(after) } };
+    const both = defined({ before: permissions(before), after: permissions(after) });
+    return { ...change, permissions: both };
   });
 }
 
-/** What a function gets if the user allows it. */
-function permissions(fn: LockedFunction | undefined): string[] {
-  if (fn === undefined) return [];
-  return byType(fn.runtime, {
-    container: ({ network, storage }) => [...(network ? ['network'] : []), ...(storage ? ['mounts'] : [])],
-    exec: () => ['executable'],
-    starlark: () => [],
-  });
+/** What a function may do on the machine that runs it, in words. */
+function permissions(fn: LockedFunction | undefined): string | undefined {
+  const rules = fn && findRules(fn.runtime);
+  return fn && rules?.permissions(rules.declare(fn.runtime));
 }

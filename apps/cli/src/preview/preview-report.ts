@@ -1,4 +1,4 @@
-import type { FunctionChange } from '../lock/function-changes.js';
+import type { BeforeAndAfter, FunctionChange } from '../lock/function-changes.js';
 import type { LockReport } from '../lock/lock-report.js';
 import type { ManifestChanges } from './manifests.js';
 import type { RenderFailure } from './render-package.js';
@@ -6,8 +6,8 @@ import type { ResultChanges } from './results.js';
 
 /** A function of a catalog whose lock changes. */
 export interface FunctionPreview extends FunctionChange {
-  /** Before and after: what it may do on the machine that runs it. */
-  permissions: { before: string[]; after: string[] };
+  /** What it may do on the machine that runs it, in words. */
+  permissions: BeforeAndAfter;
 }
 
 /** What a new lock changes; the JSON of `krmhub lock --preview`. */

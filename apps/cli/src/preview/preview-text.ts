@@ -32,19 +32,15 @@ export function summary({ isChanged, manifests, results, failures }: PreviewRepo
 }
 
 /** Names and values of what is known about a function before and after. */
-export function functionFacts({ signedBy, builtFrom, permissions }: FunctionPreview): [string, string][] {
-  const change = (before = 'unknown', after = 'unknown') =>
-    before === after ? after : `${before} → ${after}`;
-  const list = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '));
-  return [
-    ['permissions', change(list(permissions.before), list(permissions.after))],
-    ...(signedBy === undefined
-      ? []
-      : [['signed by', change(signedBy.before, signedBy.after)] as [string, string]]),
-    ...(builtFrom === undefined
-      ? []
-      : [['source', change(builtFrom.before, builtFrom.after)] as [string, string]]),
-  ];
+export function functionFacts(fn: FunctionPreview): [string, string][] {
+  const facts = { permissions: fn.permissions, 'signed by': fn.signedBy, source: fn.builtFrom };
+  return Object.entries(facts).flatMap(([name, both]): [string, string][] => {
+    if (both === undefined) return [];
+    const { before = 'unknown', after = 'unknown' } = both;
+    return [
+      [name, fn.type !== 'changed' || before === after ? (both.after ?? before) : `${before} → ${after}`],
+    ];
+  });
 }
 
 export function sideText(side: string): string {

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import type { FunctionResult } from '@krmhub/functions';
+import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { shellWord } from '@krmhub/schema/text';
@@ -130,7 +131,7 @@ function describe(error: KrmhubError, printed: string): Omit<RenderFailure, 'com
   return {
     exitCode: EXIT_CODE[code] === SUCCESS ? FINDINGS : EXIT_CODE[code],
     message: [message, ...lines, ...(printed === '' ? [] : [printed])].join('\n'),
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   };
 }
 
