@@ -4,7 +4,8 @@ import { type Command, Option } from 'commander';
 import type { Io } from '../io/io.js';
 import { OUTPUT_FORMATS } from '../io/print.js';
 import type { LockPlanOptions } from '../lock/plan-lock-file.js';
-import type { PreviewFormat, PreviewOptions } from '../preview/preview-package.js';
+import type { PreviewOptions } from '../preview/preview-package.js';
+import type { PreviewFormat } from '../preview/preview-report.js';
 import { type FnCommandOptions, readFnSettings, withPackageRuns } from './fn/fn-options.js';
 import { kustomizeOption, readResolution, splitArguments } from './options.js';
 

@@ -20,7 +20,7 @@ import { packageFolder } from '../lock/lock-file.js';
 import type { LockPlan } from '../lock/plan-lock-file.js';
 import { SecretHider } from './hide-secrets.js';
 import { compareManifests, type ManifestChanges } from './manifests.js';
-import type { FunctionPreview, PreviewReport } from './preview-report.js';
+import type { FunctionPreview, PreviewFormat, PreviewReport } from './preview-report.js';
 import { previewTitle } from './preview-title.js';
 import {
   type RenderCommand,
@@ -31,8 +31,6 @@ import {
   renderWithLock,
 } from './render-package.js';
 import { type ComparedRenderings, compareResults, unstableFunctions } from './results.js';
-
-export type PreviewFormat = 'table' | 'json' | 'yaml' | 'markdown';
 
 export interface PreviewOptions {
   lock: ChosenPlanOptions;

@@ -1,8 +1,11 @@
+import type { OutputFormat } from '../io/print.js';
 import type { BeforeAndAfter, FunctionChange } from '../lock/function-changes.js';
 import type { LockReport } from '../lock/lock-report.js';
 import type { ManifestChanges } from './manifests.js';
 import type { RenderFailure } from './render-package.js';
 import type { ResultChanges } from './results.js';
+
+export type PreviewFormat = OutputFormat | 'markdown';
 
 /** A function of a catalog whose lock changes. */
 export interface FunctionPreview extends FunctionChange {

@@ -3,8 +3,7 @@ import { type Io, paint, write } from '../io/io.js';
 import { bold, printData, printLine } from '../io/print.js';
 import { printChanges, printPartial } from '../lock/print-lock.js';
 import { markdownPreview } from './preview-markdown.js';
-import type { PreviewFormat } from './preview-package.js';
-import type { FunctionPreview, PreviewReport } from './preview-report.js';
+import type { FunctionPreview, PreviewFormat, PreviewReport } from './preview-report.js';
 import {
   diffLines,
   functionFacts,

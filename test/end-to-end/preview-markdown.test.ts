@@ -1,9 +1,9 @@
-import { Random } from '@krmhub/yaml/testing/random';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { describe, expect, it } from 'vitest';
-import type { ManifestChange } from './manifests.js';
-import { MARKDOWN_LIMITS, markdownPreview } from './preview-markdown.js';
-import type { PreviewReport } from './preview-report.js';
+import type { ManifestChange } from '../../apps/cli/src/preview/manifests.js';
+import { MARKDOWN_LIMITS, markdownPreview } from '../../apps/cli/src/preview/preview-markdown.js';
+import type { PreviewReport } from '../../apps/cli/src/preview/preview-report.js';
+import { Random } from '../../packages/yaml/src/testing/random.js';
 
 /**
  * A pull request shows what a package, its functions, and catalogs contain. None of that may be more than text in code:
