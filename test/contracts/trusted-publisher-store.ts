@@ -62,6 +62,20 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().trustedPublishers()).toEqual([publisher, keyed]);
     });
 
+    it('are reviewed beside the others of the group, as of one at a time', async () => {
+      await store().addTrustedPublisher({ ...publisher, id: 'elsewhere', group: 'a.example.com' });
+      const only = (others: readonly TrustedPublisher[]) => {
+        if (others.length > 0) throw new Error('there is another one');
+      };
+      const added = await Promise.allSettled(
+        ['one', 'two', 'three'].map((id) =>
+          store().addTrustedPublisher({ ...publisher, id }, undefined, only),
+        ),
+      );
+      expect(added.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+      expect(await store().trustedPublishers({ group: publisher.group })).toHaveLength(1);
+    });
+
     it('exchange each token of a provider once, and are pinned by the first', async () => {
       await store().addTrustedPublisher(publisher);
       const outcomes = await Promise.all([1, 2, 3].map(() => store().exchangeToken(exchange('jti'))));

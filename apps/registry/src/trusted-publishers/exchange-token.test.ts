@@ -243,6 +243,13 @@ describe('a publisher', () => {
     expect(custom.body.detail).toContain('is not an issuer of');
     const settings = { workflow: 'release.yml', repository: 'example/functions' };
     expect((await add({ settings })).status).toBe(409);
+    expect((await add({ settings: { ...settings, repository: 'Example/Functions' } })).status).toBe(409);
+  });
+
+  it('is added once by requests at the same time, so that removing it leaves none', async () => {
+    const settings = { workflow: 'other.yml', repository: 'example/functions' };
+    const added = await Promise.all(Array.from({ length: 5 }, () => add({ settings })));
+    expect(added.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
   it('is managed by the owner of the group only, and not by a workflow', async () => {

@@ -54,18 +54,20 @@ export async function addPublisher(
     pendingUntil: new Date(now.getTime() + PENDING_MILLISECONDS).toISOString(),
     ...defined({ team: rules.ownerOf(group)?.team }),
   };
-  const others = await store.trustedPublishers({ group });
+  await store.addTrustedPublisher(publisher, origin, (others) => refuseNextTo(publisher, others));
+  return publisher;
+}
+
+/** Throws `conflict` if the group has the publisher already, or as many as it can have. */
+function refuseNextTo(publisher: TrustedPublisher, others: readonly TrustedPublisher[]): void {
   const same = others.find((one) => sameness(one) === sameness(publisher));
   if (same !== undefined) {
     throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`);
   }
-  if (others.length >= MAX_PUBLISHERS) {
-    throw new KrmhubError('conflict', `the group has ${others.length} publishers, the limit`, {
-      hint: 'Remove those that are not used: krmhub publisher list, krmhub publisher remove ID.',
-    });
-  }
-  await store.addTrustedPublisher(publisher, origin);
-  return publisher;
+  if (others.length < MAX_PUBLISHERS) return;
+  throw new KrmhubError('conflict', `the group has ${others.length} publishers, the limit`, {
+    hint: 'Remove those that are not used: krmhub publisher list, krmhub publisher remove ID.',
+  });
 }
 
 /** Returns the publishers of a group for its owner, or all for an administrator. Rejects with `forbidden`. */
@@ -112,8 +114,12 @@ export async function removePublisher(
   }
 }
 
+/** Returns the same text for publishers that are the same workflow: removing one must not leave another one. */
 function sameness({ group, kind, provider: name, issuer, settings, keys }: TrustedPublisher): string {
-  const sorted = Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1));
+  const { settings: known } = provider(name);
+  const sorted = Object.entries(settings)
+    .map(([setting, value]) => [setting, known[setting]?.ignoresCase ? value.toLowerCase() : value] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([group, kind?.toLowerCase(), name, issuer, sorted, keys]);
 }
 

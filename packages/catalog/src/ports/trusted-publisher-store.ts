@@ -22,7 +22,12 @@ export interface TrustedPublisherStore {
   trustedPublishers(
     of?: { group: string } | { issuer: string } | { id: string },
   ): Promise<TrustedPublisher[]>;
-  addTrustedPublisher(publisher: TrustedPublisher, origin?: RequestOrigin): Promise<void>;
+  /** `review` sees the others of the group, and throws if the publisher must not be one of them. */
+  addTrustedPublisher(
+    publisher: TrustedPublisher,
+    origin?: RequestOrigin,
+    review?: (others: readonly TrustedPublisher[]) => void,
+  ): Promise<void>;
   /** Revokes the tokens that its workflow got, too. Returns false if there is none with this ID. */
   removeTrustedPublisher(id: string, act: Act): Promise<boolean>;
   /**

@@ -75,8 +75,9 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         const list = column === undefined ? all : LISTS[column];
         return (yield* list.all({ ...of })).map(record);
       }),
-    addTrustedPublisher: (publisher, origin) =>
+    addTrustedPublisher: (publisher, origin, review) =>
       write(function* () {
+        review?.((yield* LISTS.group.all({ group: publisher.group })).map(record));
         yield* change((db) => db.insert(trustedPublishers).values(publisher)).run();
         const { createdAt: at, createdBy: by } = publisher;
         const act = { at, by, origin, action: 'publisher.add' as const, object: about(publisher) };
