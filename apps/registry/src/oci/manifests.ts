@@ -9,7 +9,7 @@ import {
 } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckToken } from '../http/auth/authorize.js';
+import { isAdministrator, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
@@ -84,13 +84,9 @@ export async function deleteManifest(
 }
 
 async function removeManifest(
-  { store }: OciDeps,
+  { store, access }: OciDeps,
   { repository, reference }: { repository: string; reference: string },
-  {
-    kind,
-    token,
-    change,
-  }: { kind: RepositoryKind; token: Pick<TokenRecord, 'name' | 'scopes'>; change: Change },
+  { kind, token, change }: { kind: RepositoryKind; token: TokenRecord; change: Change },
 ): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
@@ -115,10 +111,10 @@ async function removeManifest(
     if (isDigest && (await isSnapshotSignature({ store }, repository, reference))) {
       throw new OciError('DENIED', 'cannot delete the signature of a snapshot');
     }
-    if (isDigest && !token.scopes.includes('admin')) {
+    if (isDigest && !isAdministrator(access.rules, token)) {
       // Without the signature of another publisher, its release would be published unsigned.
       const pushers = await store.pushers(repository, reference);
-      if (pushers.some((by) => by !== token.name)) {
+      if (pushers.some((by) => by !== change.by)) {
         throw new OciError('DENIED', 'cannot delete a referrer that another token pushed', {
           hint: 'Use that token, or ask an administrator.',
         });

@@ -13,7 +13,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckToken } from '../http/auth/authorize.js';
+import { isAdministrator, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
@@ -62,7 +62,7 @@ export async function putManifest(
       {
         tag: reference,
         caller,
-        isAdministrator: token.scopes.includes('admin'),
+        isAdministrator: isAdministrator(deps.access.rules, token),
         recheck,
       },
     );

@@ -1,10 +1,11 @@
 import type { Owner, OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
-import { proofText } from '@krmhub/catalog';
+import { proofText, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { hashSecret, newSecret } from '../http/auth/tokens.js';
+import { createToken, hashSecret, newSecret } from '../http/auth/tokens.js';
 import { type NameServer, startNameServer } from '../testing/name-server.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { userSignedIn } from '../testing/user-session.js';
 import { claimGroup, verifyClaim } from './owner-claims.js';
 
 const DAY = 86_400_000;
@@ -14,7 +15,9 @@ kind: Access
 metadata: {name: registry}
 spec:
   openGroups: ${openGroups}
-  teams: [{name: platform, displayName: Platform team, contact: "https://example.com/chat"}, {name: rivals}]
+  teams:
+  - {name: platform, displayName: Platform team, contact: "https://example.com/chat"}
+  - {name: rivals, members: [{ssoGroup: rivals}]}
   groups: [{pattern: ours.example.com, owner: platform}${groups}]
 `;
 const ACCESS = accessWith('');
@@ -121,6 +124,22 @@ it('belongs to the team that its domain names, and nobody else publishes in it',
   expect(await owners()).toEqual(['new.example.com platform dns', 'ours.example.com platform administrator']);
   expect([await publish(rivals, '1.1.0'), await publish(platform, '1.1.0')]).toEqual([403, 201]);
   expect((await claim(rivals, 'rivals')).status).toBe(403);
+});
+
+it('is claimed and released by a user, whatever the name of the personal token is', async () => {
+  const { user } = await userSignedIn(registry, { groups: ['rivals'] });
+  const wanted = { name: 'admin', scopes: ['publish'] as const, groups: ['*'], repositories: ['*'], user };
+  const { secret } = await createToken(registry.parts.store, wanted, { now: new Date(), by: 'Ada' });
+  prove('rivals');
+  expect((await claim(`Bearer ${secret}`, 'rivals')).status).toBe(200);
+  const released = await registry.request('/api/v1/owners/new.example.com', {
+    method: 'DELETE',
+    headers: { Authorization: `Bearer ${secret}` },
+  });
+  expect(released.status).toBe(204);
+  const events = await registry.parts.store.events(0, 100);
+  const by = events.filter(({ reason }) => reason?.includes('rivals')).map((event) => event.by);
+  expect(by).toEqual([userLabel(user), userLabel(user)]);
 });
 
 it('needs a public URL, a known team, and a token that covers the group', async () => {

@@ -1,5 +1,6 @@
 import {
   type AccessRules,
+  actorName,
   can,
   checkedClaim,
   type NewEvent,
@@ -14,7 +15,7 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
-import { type recheckToken, refuseLacking } from '../http/auth/authorize.js';
+import { isAdministrator, type recheckToken, refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -61,8 +62,9 @@ export function claimGroup(
     refuseClaim(rules, claim, token, owner);
     await recheck();
     const at = deps.clock().toISOString();
-    const record = { ...claim, claimedAt: at, claimedBy: token.name, checkedAt: at };
-    const event = claimEvent(record, token.name, at);
+    const by = actorName(token);
+    const record = { ...claim, claimedAt: at, claimedBy: by, checkedAt: at };
+    const event = claimEvent(record, by, at);
     await deps.store.putOwnerClaim(record, { replaces, event, origin });
     await deps.access.reload(deps.store);
     return record;
@@ -94,7 +96,7 @@ export function releaseGroup(
     await deps.access.reload(deps.store);
     refuseLacking(deps.access.rules, token, 'own', { group });
     if (claim === undefined) throw noClaim(group);
-    await endClaim(deps, claim, { by: token.name, origin }, 'released');
+    await endClaim(deps, claim, { by: actorName(token), origin }, 'released');
   });
 }
 
@@ -149,10 +151,9 @@ function refuseClaim(
       hint: `An administrator can change the owner of "${owner.by}" with \`krmhub access apply\`.`,
     });
   }
-  const isAdministrator = can(rules, actor, 'admin', 'registry').allowed;
   if (owner !== undefined && !can(rules, actor, 'own', { group }).allowed)
     throw notOwned(group, owner.team, token);
-  if (owner !== undefined || isAdministrator) return;
+  if (owner !== undefined || isAdministrator(rules, token)) return;
   const covers = token.groups.some((glob) => matchesGlob(glob, group));
   if (
     actor.isWorkflow ||

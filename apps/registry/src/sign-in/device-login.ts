@@ -4,7 +4,7 @@ import { describeScope, isTokenScope, type TokenScope } from '@krmhub/api/token-
 import { type Act, type TokenRecord, type TokenStore, tokenActor, type UserStore } from '@krmhub/catalog';
 import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { lackingRights } from '../http/auth/authorize.js';
+import { isAdministrator } from '../http/auth/authorize.js';
 import { type TokenDeps, tokenDays } from '../http/auth/issue-token.js';
 import { hashSecret, newSecret, newToken, tokenProblem } from '../http/auth/tokens.js';
 import { isSessionToken } from '../http/auth/user-session.js';
@@ -81,8 +81,7 @@ export function loginProblem(
 ): string | undefined {
   if (isSessionToken(token)) return undefined;
   // Else a token, also a personal one, could have another one that may more, and lives longer.
-  const isAdministrator = lackingRights(rules, token, 'admin').length === 0;
-  return isAdministrator ? undefined : `the token "${token.name}" may not create tokens`;
+  return isAdministrator(rules, token) ? undefined : `the token "${token.name}" may not create tokens`;
 }
 
 /** Returns the scopes of a login: what concerns groups and repositories, and on request the whole registry. */

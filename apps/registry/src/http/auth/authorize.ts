@@ -241,6 +241,11 @@ export function lackingRights(
   return decision.allowed ? [] : decision.lacks;
 }
 
+/** Whether a token administers the registry: a user with its scope may have lost the role. */
+export function isAdministrator(rules: AccessRules, token: TokenRecord): boolean {
+  return lackingRights(rules, token, 'admin').length === 0;
+}
+
 /** Throws `forbidden` if the token lacks a right. */
 export function refuseLacking(
   rules: AccessRules,

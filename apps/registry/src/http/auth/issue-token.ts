@@ -6,7 +6,7 @@ import { type AccessRules, type TokenRecord, type TokenStore, tokenActor } from 
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
-import { lackingRights, refuseLacking } from './authorize.js';
+import { isAdministrator, refuseLacking } from './authorize.js';
 import type { Caller } from './caller.js';
 import type { KnownAccess } from './request-actor.js';
 import { createToken, type NewToken } from './tokens.js';
@@ -195,7 +195,7 @@ export async function visibleTokens(
   { store, access: { rules } }: Pick<TokenDeps, 'store' | 'access'>,
   by: TokenRecord,
 ): Promise<TokenRecord[]> {
-  if (by.user !== undefined && lackingRights(rules, by, 'admin').length > 0) {
+  if (by.user !== undefined && !isAdministrator(rules, by)) {
     return store.tokensOfUser(by.user.id);
   }
   refuseLacking(rules, by, 'admin');
@@ -204,7 +204,7 @@ export async function visibleTokens(
 
 /** Throws `forbidden` if a personal token would end another one of its user that may do more. */
 export function refuseRevocation({ rules }: KnownAccess, token: TokenRecord, by: TokenRecord): void {
-  if (isSessionToken(by) || lackingRights(rules, by, 'admin').length === 0) return;
+  if (isSessionToken(by) || isAdministrator(rules, by)) return;
   const isWithin =
     token.scopes.every((scope) => by.scopes.includes(scope)) &&
     token.groups.every((glob) => isCovered(by.groups, glob)) &&

@@ -1,5 +1,6 @@
 import type { Token } from '@krmhub/api/model';
 import { isLimitedBy } from '@krmhub/api/token-scopes';
+import { actorName } from '@krmhub/catalog';
 import { NEW_TOKEN, operateEventsPath, revokeTokenPath, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
@@ -155,7 +156,7 @@ export function TokenTimes({ token }: { token: Token }) {
         </li>
       )}
       <li>
-        <a href={at(operateEventsPath({ by: token.name }))}>
+        <a href={at(operateEventsPath({ by: actorName(token) }))}>
           its events
           <span class="unseen">
             {' '}
