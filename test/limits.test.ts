@@ -65,6 +65,8 @@ describe('the tests of limits', () => {
     maxReadBytesAtOnce: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     reuseReadMegabytes: 'apps/registry/src/upstreams/upstream-reader.test.ts',
     maxExports: 'apps/registry/src/routes/functions-export.test.ts',
+    maxHistoryComparisons: 'apps/registry/src/routes/release-changes.test.ts',
+    maxHistoryTextLength: 'apps/registry/src/routes/release-changes.test.ts',
     maxHistoryFunctions: 'apps/registry/src/routes/catalog-releases.test.ts',
     maxHistoryReleases: 'apps/registry/src/routes/catalog-releases.test.ts',
     maxHistoryDefinitionBytes: 'apps/registry/src/routes/catalog-releases.test.ts',

@@ -34,6 +34,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     resolve: async () => (await import('./commands/resolve.js')).registerResolve,
     explain: async () => (await import('./commands/explain.js')).registerExplain,
     lock: async () => (await import('./commands/lock.js')).registerLock,
+    outdated: async () => (await import('./commands/outdated.js')).registerOutdated,
     kpt: async () => (await import('./commands/kpt.js')).registerKpt,
     plugins: async () => (await import('./commands/plugins.js')).registerPlugins,
   },

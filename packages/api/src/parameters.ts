@@ -39,6 +39,10 @@ export const REQUEST_LIMITS = {
   defaultSnapshotLimit: 100,
   /** Functions of one request for the history of a catalog. */
   maxHistoryFunctions: 100,
+  /** Releases of one function that such a request compares with newer ones. */
+  maxHistoryComparisons: 10,
+  /** Length of a text in a comparison, in UTF-16 code units. */
+  maxHistoryTextLength: 1_024,
   /** Releases of one function in its response. */
   maxHistoryReleases: 50,
   /** Largest page of users. */

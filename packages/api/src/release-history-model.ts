@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { exactOptional, Takedown } from './base-model.js';
+import { CHANGE_KINDS, type ChangeKind } from '@krmhub/schema/documents/change-kinds';
+import { DigestText, exactOptional, Takedown } from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
 import { Group, Kind, REQUEST_LIMITS } from './parameters.js';
 
@@ -7,10 +8,70 @@ import { Group, Kind, REQUEST_LIMITS } from './parameters.js';
 
 const Serial = z.number().int();
 
+const comparisonFields = {
+  from: z.string().min(1).max(REQUEST_LIMITS.maxHistoryTextLength).openapi({
+    description:
+      'The release that is used: the digest of its definition, or its image with a tag or a digest',
+    example: 'registry.example.com/functions/set-labels:v1.0.0',
+  }),
+  version: z
+    .string()
+    .max(REQUEST_LIMITS.maxHistoryTextLength)
+    .openapi({ description: 'API version of the functionConfig', example: 'v1' }),
+};
+
+export const ReleaseComparison = z
+  .object({
+    ...comparisonFields,
+    range: exactOptional(
+      z.string().max(REQUEST_LIMITS.maxHistoryTextLength).openapi({
+        description: 'SemVer range. Also compares the newest release in it',
+        example: '~1.2',
+      }),
+    ),
+  })
+  .openapi('ReleaseComparison', {
+    description: 'Compares a release with the newest one, and with that of the newest snapshot',
+  });
+
+const KINDS = Object.keys(CHANGE_KINDS) as [ChangeKind, ...ChangeKind[]];
+
+export const ReleaseChanges = z
+  .object({
+    ...comparisonFields,
+    to: z.string().openapi({ description: 'A release', example: '2.0.0' }),
+    kinds: z.array(z.enum(KINDS)).openapi({
+      description:
+        'What the upgrade means for users of the API version, the most important first. Empty if equal',
+    }),
+  })
+  .openapi('ReleaseChanges');
+
+const UpstreamVersion = z
+  .object({
+    version: z.string().openapi({ description: 'API version of the functionConfig' }),
+    source: z.string().openapi({ description: 'Name of the source in the recipe' }),
+    definition: DigestText.openapi({ description: 'Digest of the entry in normal form' }),
+  })
+  .openapi('UpstreamVersion');
+
 export const CatalogReleasesRequest = z
   .object({
     functions: z
-      .array(z.object({ group: Group, kind: Kind }))
+      .array(
+        z.object({
+          group: Group,
+          kind: Kind,
+          compare: exactOptional(
+            z
+              .array(ReleaseComparison)
+              .max(
+                REQUEST_LIMITS.maxHistoryComparisons,
+                `has more than ${REQUEST_LIMITS.maxHistoryComparisons} comparisons`,
+              ),
+          ),
+        }),
+      )
       .min(1, 'is empty')
       .max(
         REQUEST_LIMITS.maxHistoryFunctions,
@@ -66,6 +127,17 @@ export const CatalogReleases = z
           takedowns: exactOptional(
             z.array(Takedown).openapi({ description: 'Releases of the catalog that were taken down' }),
           ),
+          upstream: exactOptional(
+            z.array(UpstreamVersion).openapi({
+              description:
+                'API versions that the newest snapshot has from upstream catalogs, which have no releases',
+            }),
+          ),
+          changes: exactOptional(
+            z.array(ReleaseChanges).openapi({
+              description: 'Of the requested comparisons, those of known releases that are not too large',
+            }),
+          ),
           partial: exactOptional(
             z.boolean().openapi({ description: 'Whether older releases or snapshots are omitted' }),
           ),
@@ -78,3 +150,5 @@ export const CatalogReleases = z
 export type CatalogReleasesRequest = z.infer<typeof CatalogReleasesRequest>;
 export type CatalogRelease = z.infer<typeof CatalogRelease>;
 export type CatalogReleases = z.infer<typeof CatalogReleases>;
+export type ReleaseComparison = z.infer<typeof ReleaseComparison>;
+export type ReleaseChanges = z.infer<typeof ReleaseChanges>;

@@ -50,8 +50,8 @@ export function withOutput(command: Command): Command {
   );
 }
 
-/** For commands that look functions up in catalogs. */
-export function withResolution(command: Command): Command {
+/** For commands that read catalogs which packages and options name. */
+export function withCatalogs(command: Command): Command {
   return withSnapshotLimits(command)
     .option(
       '-c, --catalog <catalog>',
@@ -66,7 +66,19 @@ export function withResolution(command: Command): Command {
     .option(
       '--official <catalog>',
       'Search this catalog before all other catalogs, and trust it. Default: KRMHUB_OFFICIAL_CATALOG, else `official` in the trust file.',
-    )
+    );
+}
+
+/** What `withCatalogs` parses. */
+export interface CatalogOptions {
+  catalog?: string[];
+  trustedCatalog?: string[];
+  official?: string;
+}
+
+/** For commands that look functions up in catalogs. */
+export function withResolution(command: Command): Command {
+  return withCatalogs(command)
     .addOption(new Option('--runtime <kind>', 'Use this kind of runtime.').choices(RUNTIME_KINDS))
     .option('--lock <file>', 'Use this lock file. Default: krmhub.lock, if it exists.')
     .option(
@@ -77,10 +89,7 @@ export function withResolution(command: Command): Command {
 }
 
 /** What `withResolution` parses. */
-export interface ResolutionOptions {
-  catalog?: string[];
-  trustedCatalog?: string[];
-  official?: string;
+export interface ResolutionOptions extends CatalogOptions {
   runtime?: RuntimeKind;
   lock?: string;
   frozen?: boolean;

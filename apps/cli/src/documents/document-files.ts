@@ -93,6 +93,13 @@ export async function findDocumentFiles(
   return found;
 }
 
+/** Returns the files of a folder and of those below it whose name matches, without following links. */
+export async function findFilesBelow(io: Io, folder: string, wanted: RegExp): Promise<string[]> {
+  const found: string[] = [];
+  await walk(io, folder, found, [], 0, wanted);
+  return found;
+}
+
 /** Reads files, files in folders, OCI artifacts, and stdin for `-`, in order and one at a time. */
 export async function* readDocumentFiles(io: Io, names: readonly string[]): AsyncGenerator<DocumentFile> {
   for (const file of (await findDocumentFiles(io, names)).files) yield await readDocumentFile(io, file);

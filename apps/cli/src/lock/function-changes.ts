@@ -6,6 +6,7 @@ import {
   type Lock,
   type LockChange,
   type LockedFunction,
+  oneVersion,
   parseFunction,
 } from '@krmhub/catalog';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
@@ -67,7 +68,7 @@ export async function describeChanges(
     const isPartial = was === undefined || now === undefined;
     const entries = isPartial ? [] : compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now));
     // Where an entry names a tag, only what was locked says that the image changed.
-    const compared = entries.length > 0 ? entries : compareCatalogs(pinned(before), pinned(after));
+    const compared = entries.length > 0 ? entries : comparePinned(before, after);
     const signers = describeSigners({ ...found, ...before }, after, use);
     described.push({ ...base, ...signers, changes: compared, isPartial });
   }
@@ -88,27 +89,18 @@ function describeSigners(
   });
 }
 
+/** Compares what locks alone say of a function: runtimes, releases, and signers. */
+export function comparePinned(before: LockedFunction, after: LockedFunction): CatalogChange[] {
+  return compareCatalogs(pinned(before), pinned(after));
+}
+
 /** A catalog with the one API version that is locked. */
 function lockedCatalog(fn: LockedFunction, definition: FunctionDefinition): ComparedCatalog {
-  const { group, kind, version } = parseFunction(fn);
   const { release, definition: digest, signedBy } = fn;
-  return {
-    functions: [{ ...definition, versions: definition.versions.filter(({ name }) => name === version) }],
-    entries: [
-      {
-        group,
-        kind,
-        versions: [
-          {
-            name: version,
-            source: 'lock',
-            definition: digest,
-            ...defined({ release, signedBy }),
-          },
-        ],
-      },
-    ],
-  };
+  return oneVersion(definition, parseFunction(fn).version, {
+    definition: digest,
+    ...defined({ release, signedBy }),
+  });
 }
 
 /** What a lock alone says of a function: everything else is the same in both. */

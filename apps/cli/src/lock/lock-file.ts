@@ -2,6 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Lock } from '@krmhub/catalog';
 import { LOCK_FILE, LOCK_LIMITS } from '@krmhub/catalog/lock/lock';
+import type { ReadLock } from '@krmhub/catalog/lock/read-lock';
 import { diskError, readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -12,6 +13,7 @@ import { displayPath } from './display-path.js';
 export interface StoredLock {
   lock: Lock;
   text: string;
+  positionOf: NonNullable<ReadLock['positionOf']>;
 }
 
 export const EMPTY_LOCK: Lock = { catalogs: [], functions: [] };
@@ -65,8 +67,10 @@ export async function readLockFile(
   }
   // Loads the whole lint, and most packages have no lock file.
   const { readLock } = await import('@krmhub/catalog/lock/read-lock');
-  const { lock, diagnostics } = readLock(bytes, name);
-  if (lock !== undefined) return { lock, text: new TextDecoder().decode(bytes) };
+  const { lock, diagnostics, positionOf } = readLock(bytes, name);
+  if (lock !== undefined && positionOf !== undefined) {
+    return { lock, text: new TextDecoder().decode(bytes), positionOf };
+  }
   throw new KrmhubError('invalid-document', `cannot read the lock file ${name}`, {
     diagnostics,
     hint: `Fix or remove the file, and run: ${command}`,

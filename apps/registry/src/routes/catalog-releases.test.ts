@@ -58,7 +58,7 @@ describe('the releases of a catalog', () => {
       publishedAt: expect.stringMatching(/Z$/),
       publishedBy: 'tester',
       signature: expect.objectContaining({ state: 'unsigned' }),
-      images: ['registry.example.com/setlabels:v2.0.0'],
+      images: [`registry.example.com/setlabels:v2.0.0@sha256:${'a'.repeat(64)}`],
       served: [{ version: 'v1', first: 3, serial: 3 }],
     });
     expect(found.functions[0]).not.toHaveProperty('partial');
@@ -140,7 +140,7 @@ spec: {groups: [{pattern: hidden.example.com, visibility: private}]}
     const [found] = (await history(SET_LABELS)).functions;
     expect(found?.releases.map(({ images }) => images)).toEqual([
       undefined,
-      ['registry.example.com/setlabels:v1.0.0'],
+      [`registry.example.com/setlabels:v1.0.0@sha256:${'a'.repeat(64)}`],
     ]);
   });
 

@@ -25,8 +25,11 @@ import { type Judges, releaseSummary } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
+import type { Derive } from '../workers/derive/derivation.js';
+import { type PlannedChanges, planChanges, releaseComparer } from './release-changes.js';
 
 interface CatalogReleasesDeps extends Pick<Judges, 'trust'> {
+  derive: Derive;
   store: CatalogReader & EntryReader & FunctionReader;
 }
 
@@ -34,10 +37,12 @@ interface CatalogReleasesDeps extends Pick<Judges, 'trust'> {
 const READ_AT_ONCE = 20;
 
 type Found = CatalogReleases['functions'][number];
+type ComparisonRequest = NonNullable<CatalogReleasesRequest['functions'][number]['compare']>[number];
 
 /** The history of a catalog: which snapshots have which releases, so that a client finds one with a release. */
-export function catalogReleasesRoute(app: RegistryApp, { store, trust }: CatalogReleasesDeps): void {
+export function catalogReleasesRoute(app: RegistryApp, { store, trust, derive }: CatalogReleasesDeps): void {
   const images = imageReader(store);
+  const compare = releaseComparer(derive);
 
   serveRoute(app, ROUTES.catalogReleases, async (c, { params: { name } }) => {
     const { functions: wanted } = await readJsonBody(c, CatalogReleasesRequest);
@@ -57,7 +62,14 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust }: Catalog
       named.map((one) => one.name),
       SERVER_LIMITS.maxHistoryStates,
     );
+    const comparisons = new Map<string, ComparisonRequest[]>();
+    for (const { compare: asked = [], ...one } of wanted) {
+      const key = functionKey(one);
+      comparisons.set(key, [...(comparisons.get(key) ?? []), ...asked]);
+    }
+    const entries = await upstreamEntries(store, name, wanted);
     const functions: Found[] = [];
+    const planned = new Map<Found, PlannedChanges[]>();
     for (const [at, { name, releases, takedowns }] of named.entries()) {
       const { served, isAll } = histories[at]!;
       const ofRelease = servedByRelease(served);
@@ -66,8 +78,10 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust }: Catalog
       if (all.length === 0 && taken.length === 0) continue;
       const shown = all.slice(0, REQUEST_LIMITS.maxHistoryReleases);
       const references = await images(name, shown);
+      const upstream = entries.get(functionKey(name))?.upstream;
+      entries.delete(functionKey(name));
       const isPartial = !isAll || shown.length < all.length;
-      functions.push({
+      const found: Found = {
         ...name,
         releases: shown.map((one) => ({
           ...releaseSummary(trust.policies, name, one),
@@ -76,13 +90,44 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust }: Catalog
         })),
         ...defined({
           takedowns: taken.length === 0 ? undefined : taken,
+          upstream,
           partial: isPartial ? true : undefined,
         }),
+      };
+      functions.push(found);
+      planned.set(found, planChanges(name, found.releases, comparisons.get(functionKey(name)) ?? []));
+    }
+    functions.push(
+      ...[...entries.values()].map(({ name, upstream }) => ({ ...name, releases: [], upstream })),
+    );
+    const kinds = await compare([...planned.values()].flat());
+    for (const [found, changes] of planned) {
+      const known = changes.flatMap((one) => {
+        const of = kinds.get(one);
+        return of === undefined ? [] : { ...one.asked, kinds: of };
       });
+      if (known.length > 0) found.changes = known;
     }
     const result: CatalogReleases = { catalog: name, ...defined({ serial: newest?.serial }), functions };
     return c.json(result);
   });
+}
+
+/** The API versions that the newest state of a catalog has from upstream catalogs, which have no releases. */
+async function upstreamEntries(
+  store: Pick<EntryReader, 'latestEntryRows'>,
+  catalog: string,
+  functions: readonly FunctionName[],
+): Promise<Map<string, { name: FunctionName; upstream: NonNullable<Found['upstream']> }>> {
+  const names = functions.map(({ group, kind }) => ({ group, kind }));
+  const found: Awaited<ReturnType<typeof upstreamEntries>> = new Map();
+  for (const { group, kind, versions } of await store.latestEntryRows(catalog, names)) {
+    const upstream = versions.flatMap(({ name: version, source, definition, release }) =>
+      release === undefined ? { version, source, definition } : [],
+    );
+    if (upstream.length > 0) found.set(functionKey({ group, kind }), { name: { group, kind }, upstream });
+  }
+  return found;
 }
 
 function servedByRelease(

@@ -8,6 +8,7 @@ import {
   SNAPSHOT_REPORT,
 } from '../catalogs/serve/snapshot-documents.js';
 import { CONFIG_SCHEMA } from '../routes/functions.js';
+import { RELEASE_COMPARISON } from '../routes/release-changes.js';
 import { RENOVATE_RELEASES } from '../routes/renovate.js';
 import { blobsOfThread } from '../store/blobs/blob-stores.js';
 import { blobsIn } from '../store/blobs/folder.js';
@@ -49,6 +50,7 @@ const DERIVATIONS: readonly Derivation<never, unknown>[] = [
   ENTRY_PROFILE,
   WRITE_PROFILE,
   SNAPSHOT_COMPARISON,
+  RELEASE_COMPARISON,
 ];
 
 await serveRole(open, { inBackground: true });

@@ -115,7 +115,10 @@ const GUARDS: Guards = {
   signatureBundle: ofCatalog(undefined),
   hasSignatures: 'unseen',
   signatureKeys: 'public',
-  latestEntryRows: ofCatalog([]),
+  latestEntryRows: (call, sight) => async (name, names) => {
+    const see = sight();
+    return see.catalog(name) ? call(name, names?.filter(see.function)) : [];
+  },
   latestEntry: ofCatalog(undefined),
   snapshotEntryRows: ofCatalog([]),
   entryPage: (call, sight) => async (query) => {

@@ -25,6 +25,20 @@ export interface ComparedCatalog {
   entries?: readonly SnapshotEntry[];
 }
 
+/** Returns a catalog with one API version of a definition, from a release. */
+export function oneVersion(
+  definition: FunctionDefinition,
+  version: string,
+  from: Pick<EntryVersion, 'definition' | 'release' | 'signedBy'>,
+): ComparedCatalog {
+  const { group, names, versions } = definition;
+  const origin = { name: version, source: '', ...from };
+  return {
+    functions: [{ ...definition, versions: versions.filter(({ name }) => name === version) }],
+    entries: [{ group, kind: names.kind, versions: [origin] }],
+  };
+}
+
 /**
  * Compares two states of a catalog by meaning, by function in catalog order, most severe changes first. Takes linear
  * time, and compares only functions that differ in detail.

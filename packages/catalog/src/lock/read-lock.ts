@@ -3,6 +3,8 @@ import {
   type Diagnostic,
   hasErrors,
   KIND_PATTERN,
+  type Path,
+  type Position,
   RUNTIME_KINDS,
   readYaml,
 } from '@krmhub/schema';
@@ -30,11 +32,18 @@ const CONTROL = /\p{C}/u;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 const API_VERSION = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+export interface ReadLock {
+  lock?: Lock;
+  diagnostics: Diagnostic[];
+  /** Where a value of the lock is in the file, for example `['functions', 0]`. */
+  positionOf?: (path: Path) => Position | undefined;
+}
+
 /**
  * Reads a lock file and finds everything that is wrong with it. The lock is undefined if there are errors. Unknown
  * fields are errors: a lock that is only partly understood would not hold.
  */
-export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagnostics: Diagnostic[] } {
+export function readLock(bytes: Uint8Array, file: string): ReadLock {
   if (bytes.byteLength > LOCK_LIMITS.maxBytes) {
     const message = `the file has ${bytes.byteLength} bytes; the limit is ${LOCK_LIMITS.maxBytes}`;
     return { diagnostics: [fileDiagnostic(LOCK_CODES, 'lock/limit', file, message)] };
@@ -49,7 +58,8 @@ export function readLock(bytes: Uint8Array, file: string): { lock?: Lock; diagno
   const reader = new FieldReader(document, file, 'lock', LOCK_CODES, LOCK_LIMITS.maxTextLength);
   const lock = readDocument(reader.root);
   const all = [...diagnostics, ...reader.diagnostics].sort(compareDiagnostics);
-  return lock === undefined || hasErrors(all) ? { diagnostics: all } : { lock, diagnostics: all };
+  if (lock === undefined || hasErrors(all)) return { diagnostics: all };
+  return { lock, diagnostics: all, positionOf: (path) => document.locate(path)?.start };
 }
 
 function readDocument(document: LockField): Lock | undefined {

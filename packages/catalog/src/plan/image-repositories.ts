@@ -8,15 +8,17 @@ import { runtimePins } from './runtime-pins.js';
 /** Maximum number of repositories of one function. Most have one. */
 const MAX_REPOSITORIES = 50;
 
-/** Returns what a definition runs from OCI registries: images, and executables and scripts with `oci://`. */
+/**
+ * Returns what a definition runs from OCI registries: images, and executables and scripts with `oci://`. A digest in a
+ * field of its own follows its image.
+ */
 export function imageReferences({ versions }: Pick<FunctionDefinition, 'versions'>): string[] {
   const references = versions.flatMap(({ runtime }) =>
     eachRuntime(runtime, (rules, declared, kind) =>
-      rules
-        .programs(declared)
-        .flatMap(({ reference }) =>
-          kind === 'container' || reference.startsWith('oci://') ? reference : [],
-        ),
+      rules.programs(declared).flatMap(({ reference, beside, inside }) => {
+        if (kind !== 'container') return reference.startsWith('oci://') ? reference : [];
+        return beside === undefined || inside !== undefined ? reference : `${reference}@sha256:${beside}`;
+      }),
     ).flat(),
   );
   return [...new Set(references)];

@@ -1,3 +1,5 @@
+import type { OciClient } from '@krmhub/oci';
+import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Network } from '../../ports.js';
 
@@ -24,8 +26,7 @@ export async function newestImage(
   }
   let tags: string[];
   try {
-    const { parseReference } = await import('@krmhub/oci');
-    tags = await (await io.fetch.openOci()).tags(parseReference(`${withHost(repository)}:latest`));
+    tags = await imageTags(await io.fetch.openOci(), repository);
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     throw failed(error.code, error.message, error.hint ?? 'Use one exact tag.', error);
@@ -36,6 +37,23 @@ export async function newestImage(
   const shown = `${tags.length > SHOWN_TAGS ? '…' : ''}${tags.slice(-SHOWN_TAGS).join(', ')}`;
   const known = tags.length === 0 ? 'it has no tags' : `none of its ${tags.length} tags matches: ${shown}`;
   throw failed('not-found', known, 'Correct the constraint, or use one exact tag.');
+}
+
+/** Lists the tags of a repository, as an image names it. Rejects with KrmhubErrors. */
+export async function imageTags(client: Pick<OciClient, 'tags'>, repository: string): Promise<string[]> {
+  const { parseReference } = await import('@krmhub/oci');
+  return client.tags(parseReference(`${withHost(repository)}:latest`));
+}
+
+/** Returns the digest that a tag of a repository has now. Rejects with KrmhubErrors. */
+export async function tagDigest(
+  client: Pick<OciClient, 'resolveDigest'>,
+  repository: string,
+  tag: string,
+): Promise<Digest | undefined> {
+  const { parseReference } = await import('@krmhub/oci');
+  const digest = await client.resolveDigest(parseReference(`${withHost(repository)}:${tag}`));
+  return digest !== undefined && isDigest(digest) ? digest : undefined;
 }
 
 /** As container engines do. */

@@ -43,7 +43,10 @@ export async function openCatalog(
 }
 
 /** A catalog with a pinned key is trusted as soon as it can be read. */
-async function isPinned({ io }: OpenContext, { address, registry }: NamedCatalog): Promise<boolean> {
+export async function isPinned(
+  { io }: Pick<OpenContext, 'io'>,
+  { address, registry }: NamedCatalog,
+): Promise<boolean> {
   if (!(await hasTrustFile(io))) return false;
   const { findPin } = await import('../../trust/pinned-catalogs.js');
   if (registry !== undefined) {

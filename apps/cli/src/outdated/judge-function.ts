@@ -1,0 +1,228 @@
+import {
+  changeKinds,
+  type LockedFunction,
+  type PlannedUpdate,
+  parseFunction,
+  planUpdate,
+  updateSize,
+} from '@krmhub/catalog';
+import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import { isPinned, type Resolution, type Resolver } from '@krmhub/consume/resolve/resolution';
+import { defined } from '@krmhub/schema/defined';
+import type { Digest } from '@krmhub/schema/digest';
+import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
+import { KrmhubError } from '@krmhub/schema/error';
+import { comparePinned } from '../lock/function-changes.js';
+import {
+  type CatalogHistories,
+  changesTo,
+  type FunctionHistory,
+  type HistoryRelease,
+} from './catalog-histories.js';
+import type { FunctionUse } from './list-uses.js';
+import type { KnownVersion, OutdatedEntry, UpdateNotice, UsePlace } from './outdated-report.js';
+
+/** What judging needs; each function of a catalog without a history is resolved once. */
+export interface JudgeContext {
+  histories: CatalogHistories;
+  resolve: Resolver['resolve'];
+  /** Remembers what could not be asked. */
+  fail: (source: string, error: KrmhubError) => void;
+}
+
+/** What is found about a use, without where it is. */
+export type Judged = Omit<OutdatedEntry, keyof UsePlace>;
+
+/** Says what there is for a function of a catalog. */
+export async function judgeFunction(use: FunctionUse, context: JudgeContext): Promise<Judged> {
+  const { apiVersion, kind, locked, catalogs } = use;
+  try {
+    return { apiVersion, kind, ...(await judge(use, context)) };
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    const [first, ...others] = catalogs;
+    context.fail(first === undefined ? `${apiVersion} ${kind}` : first.text, error);
+    return {
+      apiVersion,
+      kind,
+      ...defined({ catalog: others.length === 0 ? first?.text : undefined }),
+      state: 'unknown',
+      ...defined({ locked: locked && lockedVersion(locked) }),
+      notices: [],
+      problem: error.message,
+    };
+  }
+}
+
+async function judge(use: FunctionUse, context: JudgeContext): Promise<Judged> {
+  const { apiVersion, kind, locked, catalogs } = use;
+  const name = parseFunction(use);
+  for (const catalog of catalogs) {
+    const failure = await context.histories.failure(catalog);
+    if (failure !== undefined) throw failure;
+    const history = await context.histories.find({ catalog, ...name });
+    // Nothing is known of a catalog without a history, and of those after it, before it is read.
+    if (history === undefined) return judgeResolved(use, context);
+    const isKnown = locked !== undefined && (history.releases.length > 0 || history.takedowns !== undefined);
+    if (isKnown || isServed(name.version, history)) return judgeHistory(use, { catalog, history }, context);
+  }
+  if (catalogs.length === 0) return judgeResolved(use, context);
+  const searched = catalogs.map(({ text }) => `catalog ${text}`).join(', ');
+  throw new KrmhubError('not-found', `${searched} does not have ${apiVersion} ${kind}`, {
+    hint: 'Show similar names: krmhub explain PATH',
+  });
+}
+
+async function judgeResolved(use: FunctionUse, context: JudgeContext): Promise<Judged> {
+  const { apiVersion, kind, locked, catalogs } = use;
+  const found = await context.resolve({ apiVersion, kind, catalogs });
+  const catalog = catalogs[found.searched.length]!;
+  const history = await context.histories.find({ catalog, ...parseFunction(use) });
+  if (history !== undefined && locked === undefined) {
+    return judgeHistory(use, { catalog, history }, context);
+  }
+  return judgeEntry(use, catalog, found);
+}
+
+function isServed(version: string, { releases, upstream = [] }: FunctionHistory): boolean {
+  return (
+    upstream.some((one) => one.version === version) ||
+    releases.some(({ served }) => served.some((one) => one.version === version && one.last === undefined))
+  );
+}
+
+/** Of a catalog without a history, only what it has now is known. */
+function judgeEntry({ locked, ...use }: FunctionUse, catalog: CatalogReference, found: Resolution): Judged {
+  const { release, definition, signedBy, runtime } = found;
+  const now: KnownVersion = defined({ release, definition });
+  const base = { catalog: catalog.text, wanted: now, newest: now, notices: [] };
+  if (locked === undefined) return { ...base, state: 'not-locked' };
+  const state = definition === locked.definition ? 'current' : 'behind';
+  if (state === 'current' || definition === undefined || !isPinned(runtime)) {
+    return { ...base, state, locked: lockedVersion(locked) };
+  }
+  const { apiVersion, kind } = use;
+  const after: LockedFunction = {
+    catalog: locked.catalog,
+    apiVersion,
+    kind,
+    ...defined({ release, signedBy }),
+    definition,
+    runtime,
+  };
+  // Without the locked definition, a patch is not known to be one.
+  const changes = changeKinds(comparePinned(locked, after)).filter((one) => one !== 'patch');
+  const update = updateSize(locked.release ?? '', release ?? '') ?? 'digest';
+  return {
+    ...base,
+    state,
+    locked: lockedVersion(locked),
+    update,
+    ...defined({ changes: someChanges(changes) }),
+    problem: 'the catalog has no history, so schemas were not compared',
+  };
+}
+
+/** Returns the page of a function on its registry. */
+export async function functionPage(
+  histories: CatalogHistories,
+  catalog: CatalogReference,
+  { group, kind }: { group: string; kind: string },
+): Promise<string | undefined> {
+  const registry = await histories.registry(catalog);
+  return registry && `${registry.url}/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
+}
+
+async function judgeHistory(
+  use: FunctionUse,
+  { catalog, history }: { catalog: CatalogReference; history: FunctionHistory },
+  { histories }: JudgeContext,
+): Promise<Judged> {
+  const { locked } = use;
+  const { version } = parseFunction(use);
+  const plan = planUpdate({ version, definition: locked?.definition }, history.releases);
+  const { wanted, newest } = plan;
+  const upstream = history.upstream?.find((one) => one.version === version);
+  if (upstream !== undefined) return judgeUpstream(use, upstream.definition, catalog);
+  const taken = history.takedowns?.find(({ digest }) => digest === locked?.definition);
+  const notices: UpdateNotice[] = [
+    ...releaseNotices(locked === undefined ? wanted : plan.locked),
+    ...(taken === undefined ? [] : [{ type: 'taken-down' as const, reason: taken.reason }]),
+  ];
+  const target = isBehind(locked, plan) ? wanted : newest;
+  return {
+    catalog: catalog.text,
+    ...defined({ page: await functionPage(histories, catalog, history) }),
+    state: functionState(locked, plan),
+    ...defined({
+      locked: locked && lockedVersion(locked, plan.locked),
+      wanted: wanted && knownVersion(wanted),
+      newest: newest && knownVersion(newest),
+      update: locked && target && sizeOf(locked, target),
+      changes: locked && someChanges(changesTo(history, { from: locked.definition, version }, target)),
+    }),
+    notices,
+    ...defined({
+      problem: wanted === undefined ? `the catalog has no ${use.apiVersion} ${use.kind} any more` : undefined,
+    }),
+  };
+}
+
+/** An entry of an upstream catalog has no releases: only whether it is another one is known. */
+function judgeUpstream({ locked }: FunctionUse, definition: Digest, catalog: CatalogReference): Judged {
+  const now: KnownVersion = { definition };
+  const base = { catalog: catalog.text, wanted: now, newest: now, notices: [] };
+  if (locked === undefined) return { ...base, state: 'not-locked' };
+  const isSame = definition === locked.definition;
+  return {
+    ...base,
+    locked: lockedVersion(locked),
+    ...(isSame ? { state: 'current' } : { state: 'behind', update: 'digest' }),
+  };
+}
+
+/** Nothing changes where nothing is newer. */
+export function someChanges(kinds: ChangeKind[] | undefined): ChangeKind[] | undefined {
+  return kinds?.length === 0 ? undefined : kinds;
+}
+
+function isBehind(locked: LockedFunction | undefined, { wanted }: PlannedUpdate<HistoryRelease>): boolean {
+  return locked !== undefined && wanted !== undefined && wanted.digest !== locked.definition;
+}
+
+function functionState(
+  locked: LockedFunction | undefined,
+  plan: PlannedUpdate<HistoryRelease>,
+): OutdatedEntry['state'] {
+  if (locked === undefined) return 'not-locked';
+  if (isBehind(locked, plan)) return 'behind';
+  if (plan.wanted === undefined && plan.newest === undefined) return 'unknown';
+  const { newest } = plan;
+  return newest !== undefined && newest.digest !== locked.definition ? 'newer' : 'current';
+}
+
+function sizeOf(locked: LockedFunction, { release, digest }: HistoryRelease): OutdatedEntry['update'] {
+  if (digest === locked.definition) return undefined;
+  return updateSize(locked.release ?? '', release) ?? 'digest';
+}
+
+export function releaseNotices(release: HistoryRelease | undefined): UpdateNotice[] {
+  const { yanked, deprecated } = release ?? {};
+  const { group, kind, releases } = deprecated?.replacement ?? {};
+  const replacement =
+    group === undefined ? undefined : `${group}/${kind}${releases === undefined ? '' : `@${releases}`}`;
+  return [
+    ...(yanked === undefined ? [] : [{ type: 'yanked' as const, reason: yanked.reason }]),
+    ...(deprecated === undefined
+      ? []
+      : [{ type: 'deprecated' as const, reason: deprecated.reason, ...defined({ replacement }) }]),
+  ];
+}
+
+export function knownVersion({ release, digest, publishedAt }: HistoryRelease): KnownVersion {
+  return { release, definition: digest, publishedAt };
+}
+
+function lockedVersion({ release, definition }: LockedFunction, known?: HistoryRelease): KnownVersion {
+  return { ...defined({ release }), definition, ...defined({ publishedAt: known?.publishedAt }) };
+}
