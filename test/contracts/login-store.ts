@@ -20,6 +20,7 @@ export function loginContract(store: () => LoginStore & TokenStore & AuditStore)
     createdAt: AT,
     expiresAt: EXPIRES,
     state: 'pending',
+    publicKey: 'key',
     ...more,
   });
   const token = (id: string): TokenRecord => ({

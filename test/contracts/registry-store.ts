@@ -19,6 +19,7 @@ import { upstreamContract } from './search-store-upstream.js';
 import { searchWalksContract } from './search-walks.js';
 import { searchWordsContract } from './search-words.js';
 import { sessionContract } from './session-store.js';
+import { signInContract } from './sign-in-store.js';
 import { catalogContract } from './snapshot-store.js';
 import { catalogEntriesContract } from './snapshot-store-entries.js';
 import { servedReleasesContract } from './snapshot-store-releases.js';
@@ -63,6 +64,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     trustedPublisherContract(() => harness.store);
     sessionContract(() => harness.store);
     loginContract(() => harness.store);
+    signInContract(() => harness.store);
     directoryContract(() => harness.store);
     uploadContract(() => harness.store);
     profileContract(() => harness.store);

@@ -167,29 +167,6 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       expect(await store().endSessionsOfUser(user, ACT)).toBe(1);
       expect(await alive('a', 'b')).toEqual([]);
     });
-
-    it('are refreshed by one of several at the same time', async () => {
-      const { id: user } = await confirm();
-      const session = {
-        hash: 'a',
-        user,
-        createdAt: AT,
-        expiresAt: LATER,
-        refreshToken: 'r0',
-        address: '::1',
-      };
-      await store().beginSession(session, LIMITS, ACT);
-      expect(await store().session('a')).toEqual(session);
-      const outcomes = await Promise.all(
-        ['r1', 'r2', 'r3'].map((refreshToken) =>
-          store().refreshSession('a', { replaces: 'r0', refreshToken, at: LATER }),
-        ),
-      );
-      expect(outcomes.filter(Boolean)).toHaveLength(1);
-      const winner = `r${outcomes.indexOf(true) + 1}`;
-      expect(await store().session('a')).toEqual({ ...session, refreshToken: winner, refreshedAt: LATER });
-      expect(await store().refreshSession('none', { replaces: undefined, at: LATER })).toBe(false);
-    });
   });
 
   describe('settings', () => {

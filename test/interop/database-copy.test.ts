@@ -246,7 +246,7 @@ const LATER_TABLES = [
   // Those that refer to others first.
   ...['scim_member', 'scim_group', 'scim_user'],
   ...['release_notes', 'release_words', 'access', 'owner_claim', 'audit', 'release_run'],
-  ...['trusted_publisher', 'used_identity_token', 'registry_user'],
+  ...['trusted_publisher', 'used_identity_token', 'sign_in', 'registry_user'],
 ];
 const LATER_COLUMNS = [
   'function.published',
@@ -255,6 +255,8 @@ const LATER_COLUMNS = [
   'token.revoked_by',
   'token.run',
   'token.user_id',
+  'token.sign_in',
+  'token.sign_in_key',
 ];
 const TABLES_BEFORE_TYPES = ALL.filter(({ name }) => !LATER_TABLES.includes(name)).map((table) => ({
   ...table,

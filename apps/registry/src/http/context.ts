@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Actor } from '@krmhub/catalog';
 import type { AuditAction } from '@krmhub/schema';
 import type { Context, Hono } from 'hono';
+import type { OpenSignIn } from './auth/open-sign-in.js';
 import type { BodyLease } from './body-memory.js';
 
 /**
@@ -63,6 +64,8 @@ export interface RequestVariables {
   attempt?: Attempt;
   /** ID of the token of the request, after it was checked. */
   tokenId?: string;
+  /** The sign-in of the user of the request, from which the user can get more tokens. */
+  signIn?: OpenSignIn;
   /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */
   recheckToken?: () => Promise<void>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */

@@ -1,12 +1,16 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { defined } from '@krmhub/schema/defined';
 import type { RegistryKey } from '../catalogs/sign/key-files.js';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
+import { type OpenSignIn, openSignIn, sealSignIn } from '../http/auth/open-sign-in.js';
 import { SERVER_LIMITS } from '../limits.js';
 
 /** What the bearer of a token of `/v2/token` may do. Reading needs no token. */
 export interface AccessClaims {
   /** Hash of the registry token that it was issued for; absent for an anonymous token. */
   hash?: string;
+  /** The sign-in in which that token was made. Clients and the database cannot read its key. */
+  signIn?: OpenSignIn;
   /** Repositories, with the permitted actions. */
   access: readonly { repository: string; actions: readonly string[] }[];
   /** Seconds since 1970. */
@@ -27,9 +31,11 @@ export class AccessTokens {
     this.#keys = keys;
   }
 
-  async issue(claims: AccessClaims): Promise<string> {
-    const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
-    const signature = this.#sign(payload, await this.#keys.signing());
+  async issue({ signIn, ...claims }: AccessClaims): Promise<string> {
+    const secret = this.#secret(await this.#keys.signing());
+    const sealed = defined({ signIn: signIn && sealSignIn(secret.toString('hex'), signIn) });
+    const payload = Buffer.from(JSON.stringify({ ...claims, ...sealed })).toString('base64url');
+    const signature = sign(payload, secret);
     return `${payload}.${signature.toString('base64url')}`;
   }
 
@@ -37,26 +43,31 @@ export class AccessTokens {
   async read(token: string, nowMilliseconds: number): Promise<AccessClaims | undefined> {
     const [payload = '', signature = '', more] = token.split('.');
     const given = Buffer.from(signature, 'base64url');
-    const keys = keysAround(await this.#keys.all(), nowMilliseconds);
-    const isSigned = keys.some((key) => {
-      const expected = this.#sign(payload, key);
+    const secrets = keysAround(await this.#keys.all(), nowMilliseconds).map((key) => this.#secret(key));
+    const secret = secrets.find((one) => {
+      const expected = sign(payload, one);
       return given.length === expected.length && timingSafeEqual(given, expected);
     });
-    if (more !== undefined || !isSigned) return undefined;
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as AccessClaims;
-    return claims.expires * 1000 > nowMilliseconds ? claims : undefined;
+    if (more !== undefined || secret === undefined) return undefined;
+    const { signIn: sealed, ...claims } = JSON.parse(
+      Buffer.from(payload, 'base64url').toString(),
+    ) as AccessClaims;
+    if (claims.expires * 1000 <= nowMilliseconds) return undefined;
+    return { ...claims, ...defined({ signIn: sealed && openSignIn(secret.toString('hex'), sealed) }) };
   }
 
-  #sign(payload: string, { publicKey, privateKey }: RegistryKey): Buffer {
+  #secret({ publicKey, privateKey }: RegistryKey): Buffer {
     let secret = this.#secrets.get(publicKey.fingerprint);
     if (secret === undefined) {
       const bytes = privateKey.export({ type: 'pkcs8', format: 'der' });
       secret = Buffer.from(hkdfSync('sha256', bytes, '', 'krmhub access tokens', 32));
       this.#secrets.set(publicKey.fingerprint, secret);
     }
-    return createHmac('sha256', secret).update(payload).digest();
+    return secret;
   }
 }
+
+const sign = (payload: string, secret: Buffer) => createHmac('sha256', secret).update(payload).digest();
 
 /**
  * Returns the keys that may have signed a token that has not expired: also a key that was replaced a moment ago, and

@@ -12,14 +12,15 @@ import { defined } from '@krmhub/schema/defined';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import {
   type Authority,
-  authenticateHash,
   authenticateSecret,
+  authenticateToken,
   lackingRights,
   refuseForbidden,
 } from '../http/auth/authorize.js';
+import { checkToken, secretCredential, type TokenCredential } from '../http/auth/check-token.js';
 import { readCredentials } from '../http/auth/credentials.js';
 import { asActor, currentActor } from '../http/auth/request-actor.js';
-import { hashSecret, isTokenSecret, tokenProblem } from '../http/auth/tokens.js';
+import { hashSecret } from '../http/auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import { type PublicAddress, requestedUrl } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -93,7 +94,7 @@ export class RepositoryAccess {
     const access = (await Promise.all(asked.map(permitted))).flat();
     const seconds = SERVER_LIMITS.accessTokenSeconds;
     const issued = await this.#tokens.issue({
-      ...defined({ hash: token?.hash }),
+      ...defined({ hash: token?.hash, signIn: c.get('signIn') }),
       access,
       expires: Math.floor(this.#now() / 1000) + seconds,
     });
@@ -153,9 +154,10 @@ export class RepositoryAccess {
     return exists && sightOf(access.rules, currentActor()).repository(repository);
   }
 
-  /** Returns the hash of the registry token for which a valid access token was issued. */
-  async accessTokenHash(token: string): Promise<string | undefined> {
-    return (await this.#tokens.read(token, this.#now()))?.hash;
+  /** Returns the registry token for which a valid access token was issued. */
+  async readAccessToken(token: string): Promise<TokenCredential | undefined> {
+    const { hash, signIn } = (await this.#tokens.read(token, this.#now())) ?? {};
+    return hash === undefined ? undefined : { hash, openSignIn: () => signIn };
   }
 
   /** Returns the token that permits the action in the repository. Rejects with an OciError. */
@@ -187,16 +189,15 @@ export class RepositoryAccess {
   async mayPush(c: RegistryContext, repository: string): Promise<boolean> {
     const credentials = readCredentials(c.req.header('authorization'));
     if (typeof credentials === 'string') return false;
-    const hash =
+    const credential =
       'secret' in credentials
-        ? isTokenSecret(credentials.secret)
-          ? hashSecret(credentials.secret)
-          : undefined
-        : (await this.#tokens.read(credentials.token, this.#now()))?.hash;
-    const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
-    if (record === undefined) return false;
-    const usable = tokenProblem(record, new Date(this.#now()), this.#authority.config) === undefined;
-    return usable && this.#lacks(record, repository, 'push') === undefined;
+        ? secretCredential(credentials.secret)
+        : await this.readAccessToken(credentials.token);
+    if (credential === undefined) return false;
+    const find = () => this.#authority.store.tokenByHash(credential.hash);
+    const checked = await checkToken(find, credential.openSignIn, this.#authority);
+    if (checked === undefined || checked.problem !== undefined) return false;
+    return this.#lacks(checked.token, repository, 'push') === undefined;
   }
 
   async #byAccessToken(
@@ -211,8 +212,11 @@ export class RepositoryAccess {
         error: 'invalid_token',
       });
     }
-    if (claims.hash === undefined) throw this.#challenge(c, 'this operation requires a token', { scope });
-    const record = await this.#translated(c, () => authenticateHash(c, this.#authority, claims.hash!, HINT));
+    const { hash, signIn } = claims;
+    if (hash === undefined) throw this.#challenge(c, 'this operation requires a token', { scope });
+    const record = await this.#translated(c, () =>
+      authenticateToken(c, this.#authority, { hash, openSignIn: () => signIn }, HINT),
+    );
     const granted = claims.access.some(
       (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
     );

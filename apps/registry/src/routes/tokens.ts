@@ -44,7 +44,10 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
     // Without a right, the body is not read.
     if (by.user === undefined) refuseLacking(deps.access.rules, by, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
-    const { token, secret } = await issueToken(deps, wanted, by, callerOf(c, by));
+    const { token, secret } = await issueToken(deps, wanted, by, {
+      ...callerOf(c, by),
+      signIn: c.get('signIn'),
+    });
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
     const Location = publicAddress(deps.config, fillPath('token', { id: token.id }));
     return c.json(result, 201, { ...NO_STORE, Location });

@@ -50,7 +50,6 @@ import { isScimPath, SCIM_ROUTES, scimRoutes } from '../scim/scim-routes.js';
 import { DEVICE_LOGIN, functionPath, releasePath } from '../web/addresses.js';
 import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
-import { SessionRefresh } from '../web/operate/refresh-session.js';
 import { Sessions } from '../web/operate/sessions.js';
 import { addVisitorLine, findVisitors } from '../web/operate/visitor.js';
 import { asVisitor } from '../web/serve-page.js';
@@ -86,18 +85,18 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
   });
   const repositoryAccess = new RepositoryAccess(opened);
-  const accessTokenHash = (token: string) => repositoryAccess.accessTokenHash(token);
-  const sessions = new Sessions(opened.store, new SessionRefresh(opened));
+  const readAccessToken = (token: string) => repositoryAccess.readAccessToken(token);
+  const sessions = new Sessions(opened.store, opened.signIns);
   const findVisitor = findVisitors({ ...opened, sessions, site });
   app.use(async (c, next) => {
     // Nothing is hidden, so it does not matter who asks.
     if (!opened.access.rules.hidesAnything) return next();
-    const identified = await identify(c, opened, accessTokenHash);
+    const identified = await identify(c, opened, readAccessToken);
     const actor = identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
     // Nobody else may get the answer from a cache.
     if (actor !== ANONYMOUS) c.set('isPrivate', true);
     c.set('recheckReader', async () => {
-      if ((await identify(c, opened, accessTokenHash)).id === identified.id) return;
+      if ((await identify(c, opened, readAccessToken)).id === identified.id) return;
       throw new KrmhubError('unauthorized', 'the token was revoked, or has expired');
     });
     c.set('findVisitor', findVisitor);

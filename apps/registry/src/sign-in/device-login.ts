@@ -6,10 +6,12 @@ import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isAdministrator } from '../http/auth/authorize.js';
 import { type TokenDeps, tokenDays } from '../http/auth/issue-token.js';
+import { type OpenSignIn, signInForTokens } from '../http/auth/open-sign-in.js';
 import { hashSecret, newSecret, newToken, tokenProblem } from '../http/auth/tokens.js';
 import { isSessionToken } from '../http/auth/user-session.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { LoginApproval, LoginRequestRecord, LoginStore } from '../store/login-store.js';
+import type { LoginAnswer, LoginApproval, LoginRequestRecord, LoginStore } from '../store/login-store.js';
+import { newProgramKey, openForProgram, sealForProgram } from './program-key.js';
 
 export interface DeviceLoginDeps extends Omit<TokenDeps, 'store'> {
   store: LoginStore & Pick<TokenStore, 'tokenByHash'> & Pick<UserStore, 'user'>;
@@ -30,7 +32,7 @@ export async function requestLogin(
   { store, clock }: Pick<DeviceLoginDeps, 'store' | 'clock'>,
   client: Pick<LoginRequestRecord, 'client' | 'address' | 'network'>,
 ): Promise<{ request: LoginRequestRecord; secret: string }> {
-  const secret = randomBytes(32).toString('base64url');
+  const { secret, publicKey } = newProgramKey();
   const { maxLoginRequests: max, maxLoginRequestsOfNetwork: maxOfNetwork } = SERVER_LIMITS;
   for (let attempt = 1; ; attempt++) {
     const now = clock();
@@ -41,6 +43,7 @@ export async function requestLogin(
       createdAt: now.toISOString(),
       expiresAt: new Date(now.getTime() + SERVER_LIMITS.loginRequestMilliseconds).toISOString(),
       state: 'pending',
+      publicKey,
     };
     const outcome = await store.addLoginRequest(request, { max, maxOfNetwork });
     if (outcome === 'added') return { request, secret };
@@ -101,21 +104,26 @@ export function loginScopes(
 export async function allowLogin(
   deps: DeviceLoginDeps,
   { code, days, isWide }: { code: string; days: number; isWide: boolean },
-  { token, tokenHash }: { token: TokenRecord; tokenHash?: string | undefined },
+  by: { token: TokenRecord; tokenHash?: string | undefined; signIn: OpenSignIn | undefined },
   act: Act,
 ): Promise<boolean> {
+  const { token, tokenHash } = by;
   const problem = loginProblem(deps, token);
   if (problem !== undefined) throw new KrmhubError('forbidden', problem);
   const { max } = tokenDays(deps);
   if (days > max) throw new KrmhubError('invalid-request', `a token expires after at most ${max} days`);
   const { usual, wide } = loginScopes(deps, token);
-  const approval: LoginApproval = {
-    ...defined({ user: token.user?.id, tokenHash }),
+  const signIn = token.user && (await signInForTokens(deps.signIns, by.signIn));
+  const request = await waitingLogin(deps, code);
+  if (request === undefined) return false;
+  const sealed = signIn && { ...signIn, key: await sealForProgram(request.publicKey, signIn.key) };
+  const answer: LoginAnswer = {
+    ...defined({ user: token.user?.id, tokenHash, signIn: sealed }),
     by: act.by,
     scopes: isWide ? [...usual, ...wide] : usual,
     days,
   };
-  return deps.store.answerLogin(code, approval, act);
+  return deps.store.answerLogin(code, answer, act);
 }
 
 const GONE = new KrmhubError('gone', 'the login has expired, or was used before', {
@@ -142,8 +150,12 @@ export async function takeLoginToken(
   }
   const { approval } = request;
   if (request.state === 'used' || approval === undefined) throw GONE;
-  const record = await loginToken(deps, request, approval, now);
   const tokenSecret = newSecret();
+  const signIn = request.signIn && {
+    ...request.signIn,
+    key: await openForProgram({ secret, publicKey: request.publicKey }, request.signIn.key),
+  };
+  const record = await loginToken(deps, request, approval, { now, tokenSecret, signIn });
   const token = { record, hash: hashSecret(tokenSecret), origin };
   if (!(await store.useLogin({ hash, at: now.toISOString() }, token))) throw GONE;
   return tokenSecret;
@@ -154,7 +166,7 @@ async function loginToken(
   deps: DeviceLoginDeps,
   { client }: LoginRequestRecord,
   { user: userId, tokenHash, by, scopes, days }: LoginApproval,
-  now: Date,
+  { now, tokenSecret, signIn }: { now: Date; tokenSecret: string; signIn: OpenSignIn | undefined },
 ): Promise<TokenRecord> {
   const { store, config } = deps;
   const refuse = (why: string) => new KrmhubError('forbidden', `the login was allowed, but ${why} since`);
@@ -166,7 +178,7 @@ async function loginToken(
     groups: ['*'],
     repositories: ['*', 'catalogs/*'],
   };
-  const token = newToken({ ...wanted, user, expiresInDays: days }, { now, by });
+  const token = newToken({ ...wanted, user, signIn, expiresInDays: days }, tokenSecret, { now, by });
   if (user !== undefined) {
     const problem = tokenProblem(token, now, config);
     if (problem !== undefined) throw refuse(`it is ${problem}`);

@@ -2,6 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { SourceFailure } from '@krmhub/sources';
+import type { ProviderTokens } from './identity-provider.js';
 import type { ProviderSettings } from './provider-settings.js';
 
 type Named = Pick<ProviderSettings, 'name'>;
@@ -73,10 +74,48 @@ const CHECKS: Readonly<Record<string, { why: string; hint: string }>> = {
   },
 };
 
-/** Returns an error for a refused sign-in. */
-export function refused({ name }: Named, why: string, hint?: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('unauthorized', `cannot sign in with ${name}: ${why}`, defined({ hint, cause }));
+/** What a provider says of a sign-in that has ended. Other errors can be of the provider or the registry. */
+const ENDED = [
+  'invalid_grant',
+  'access_denied',
+  'login_required',
+  'interaction_required',
+  'consent_required',
+  'account_selection_required',
+];
+/** Descriptions of `invalid_grant` that are about the user, and not about a session that is over. */
+const OF_USER = /\b(?:disabled|deactivated|deleted|locked|blocked|suspended)\b/i;
+
+/** The provider does not confirm the user of a sign-in any more. */
+export class ProviderRefusal extends KrmhubError {
+  /** Whether it refuses the user. Else the session there may just be over. */
+  readonly isOfUser: boolean;
+
+  constructor(
+    message: string,
+    { isOfUser, ...options }: { isOfUser: boolean; hint?: string; cause?: unknown },
+  ) {
+    super('unauthorized', message, options);
+    this.isOfUser = isOfUser;
+  }
 }
+
+/** The provider confirmed a user whose claims cannot be read, and gave tokens. */
+export class UnreadUser extends KrmhubError {
+  readonly tokens: ProviderTokens;
+
+  constructor({ code, message, hint, cause }: KrmhubError, tokens: ProviderTokens) {
+    super(code, message, defined({ hint, cause }));
+    this.tokens = tokens;
+  }
+}
+
+/** Returns an error for a refused sign-in. */
+export function refused(provider: Named, why: string, hint?: string, cause?: unknown): KrmhubError {
+  return new KrmhubError('unauthorized', inSignIn(provider, why), defined({ hint, cause }));
+}
+
+const inSignIn = ({ name }: Named, why: string) => `cannot sign in with ${name}: ${why}`;
 
 /** Returns an error for a provider that cannot be used now. */
 export function unavailable({ name }: Named, cause: unknown): KrmhubError {
@@ -130,6 +169,10 @@ function explainAnswer({ error, description }: Answer, provider: Named, cause: u
   const known = ANSWERS[error] ?? { why: 'it answered with an error', hint: OPERATOR };
   const said = description === undefined ? error : `${error}: ${description}`;
   const why = `${known.why} (${printable(said, 300)})`;
+  if (ENDED.includes(error)) {
+    const isOfUser = error !== 'invalid_grant' || OF_USER.test(description ?? '');
+    return new ProviderRefusal(inSignIn(provider, why), { isOfUser, hint: known.hint, cause });
+  }
   if (known.isOperators !== true) return refused(provider, why, known.hint, cause);
   return new KrmhubError('unavailable', `cannot use ${provider.name}: ${why}`, { hint: known.hint, cause });
 }

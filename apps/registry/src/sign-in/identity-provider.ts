@@ -16,7 +16,14 @@ import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Configuration, IDToken, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import { fetchConfiguration } from '../trusted-publishers/issuer-configuration.js';
-import { explainFailure, refused, tokenProblem, unavailable } from './explain-failure.js';
+import {
+  explainFailure,
+  ProviderRefusal,
+  refused,
+  tokenProblem,
+  UnreadUser,
+  unavailable,
+} from './explain-failure.js';
 import type { ProviderFetch } from './provider-http.js';
 import type { ProviderSettings } from './provider-settings.js';
 import { type ConfirmedUser, isComplete, readUserClaims } from './read-user-claims.js';
@@ -44,6 +51,10 @@ const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
 const MORE_ENDPOINTS = ['userinfo_endpoint', 'end_session_endpoint'];
 const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
 const OFFLINE = 'offline_access';
+/** Providers that give refresh tokens for offline use only, and do not name that scope in what they granted. */
+const OFFLINE_ONLY =
+  /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.(?:com|us)|login\.partner\.microsoftonline\.cn)(?:\/|$)/;
+const GOOGLE = 'https://accounts.google.com';
 /** Length of a token of the provider that a session stores. */
 const MAX_TOKEN_LENGTH = 16_384;
 
@@ -61,6 +72,8 @@ export interface ProviderTokens {
   refreshToken?: string;
   /** For signing out at the provider. */
   idToken?: string;
+  /** Whether the refresh token is good also after the user signed out at the provider. */
+  isOffline?: boolean;
 }
 
 export interface Confirmation {
@@ -97,13 +110,14 @@ export class IdentityProvider {
 
   /** Returns where a browser signs in. */
   async authorizationUrl({ state, nonce, verifier }: FlowSecrets): Promise<URL> {
-    const { configs, metadata } = await this.#configuration();
+    const known = await this.#configuration();
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
-    const listed = metadata.scopes_supported?.includes(OFFLINE) === true;
-    const { scopes = listed ? [...DEFAULT_SCOPES, OFFLINE] : DEFAULT_SCOPES } = this.settings;
-    return buildAuthorizationUrl(configs[0]!, {
+    // It knows no scope for that, and gives a refresh token only when it asks for consent.
+    const offline = this.settings.issuer === GOOGLE ? { access_type: 'offline', prompt: 'consent' } : {};
+    return buildAuthorizationUrl(known.configs[0]!, {
+      ...offline,
       redirect_uri: this.#redirectUri,
-      scope: scopes.join(' '),
+      scope: this.#scopes(known).join(' '),
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       state,
@@ -120,10 +134,20 @@ export class IdentityProvider {
       pkceCodeVerifier: verifier,
       idTokenExpected: true,
     };
-    return this.#confirm(async (config) => {
+    const confirmation = await this.#confirm(async (config) => {
       const { authorizationCodeGrant } = await import('openid-client');
       return authorizationCodeGrant(config, url, checks);
     });
+    const { user, tokens, granted } = confirmation;
+    // A response without scopes grants those that were asked for (RFC 6749, section 5.1).
+    const scopes = granted?.split(' ') ?? this.#scopes(await this.#configuration());
+    const isOffline = scopes.includes(OFFLINE) || OFFLINE_ONLY.test(this.settings.issuer);
+    return { user, tokens: { ...tokens, isOffline } };
+  }
+
+  #scopes({ metadata }: Known): readonly string[] {
+    const listed = metadata.scopes_supported?.includes(OFFLINE) === true;
+    return this.settings.scopes ?? (listed ? [...DEFAULT_SCOPES, OFFLINE] : DEFAULT_SCOPES);
   }
 
   /** Asks the provider again about a user. Rejects with `unauthorized` if it knows the user no more. */
@@ -132,8 +156,10 @@ export class IdentityProvider {
       const { refreshTokenGrant } = await import('openid-client');
       return refreshTokenGrant(config, refreshToken);
     });
-    if (user.subject !== subject)
-      throw refused(this.settings, 'it confirmed another user than the one who signed in');
+    if (user.subject !== subject) {
+      const what = `${this.settings.name} confirmed another user than the one who signed in`;
+      throw new ProviderRefusal(what, { isOfUser: true });
+    }
     return { user, tokens: { refreshToken, ...tokens } };
   }
 
@@ -147,17 +173,21 @@ export class IdentityProvider {
 
   async #confirm(
     ask: (config: Configuration) => Promise<TokenEndpointResponse & { claims(): IDToken | undefined }>,
-  ): Promise<Confirmation> {
+  ): Promise<Confirmation & { granted: string | undefined }> {
     const known = await this.#configuration();
+    let tokens: ProviderTokens | undefined;
     try {
       const response = await this.#grant(known, ask);
+      tokens = storedTokens(response);
       const idToken = response.claims();
       const problem = idToken && tokenProblem(idToken, this.settings.clientId, new Date());
       if (problem !== undefined) throw refused(this.settings, problem.why, problem.hint);
       const claims = await this.#claims(known, idToken, response.access_token);
-      return { user: readUserClaims(claims, this.settings), tokens: storedTokens(response) };
+      return { user: readUserClaims(claims, this.settings), tokens, granted: response.scope };
     } catch (error) {
-      throw explainFailure(error, this.settings);
+      const explained = explainFailure(error, this.settings);
+      // The refresh token that was used may be good no more.
+      throw tokens === undefined ? explained : new UnreadUser(explained, tokens);
     }
   }
 

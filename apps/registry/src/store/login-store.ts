@@ -1,5 +1,6 @@
 import type { Act, TokenRecord } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
+import type { SealedSignIn } from './sign-in-store.js';
 
 /** What the user allowed, who is found again when the token is made. */
 export interface LoginApproval {
@@ -11,6 +12,12 @@ export interface LoginApproval {
   by: string;
   scopes: string[];
   days: number;
+}
+
+/** What the user who allows a login gives its token. */
+export interface LoginAnswer extends LoginApproval {
+  /** The sign-in of the user. Its key is sealed for the public key of the program. */
+  signIn?: SealedSignIn;
 }
 
 /** A program that waits for a user to allow it to sign in. */
@@ -31,6 +38,10 @@ export interface LoginRequestRecord {
   state: 'pending' | 'approved' | 'denied' | 'used';
   /** Absent unless a user allowed it. */
   approval?: LoginApproval;
+  /** With it, something is sealed for the program, whose secret is the private key. */
+  publicKey: string;
+  /** As the user gave it, who allowed it. */
+  signIn?: SealedSignIn;
 }
 
 /** Programs that wait for a user. */
@@ -46,7 +57,7 @@ export interface LoginStore {
   /** Returns also an expired request. */
   loginRequest(by: { hash: string } | { code: string }): Promise<LoginRequestRecord | undefined>;
   /** Allows or denies a request that nobody answered, and that has not expired. Returns whether it did. */
-  answerLogin(code: string, answer: LoginApproval | 'denied', act: Act): Promise<boolean>;
+  answerLogin(code: string, answer: LoginAnswer | 'denied', act: Act): Promise<boolean>;
   /** Adds the token of an approved request that has not expired, once. Returns whether it did. */
   useLogin(
     request: { hash: string; at: string },

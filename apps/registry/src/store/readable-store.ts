@@ -259,7 +259,9 @@ const GUARDS: Guards = {
       'removeDirectoryGroup',
       'tokensOfUser',
       'sessionsOfUser',
-      'refreshSession',
+      'signIn',
+      'replaceSignIn',
+      'endSignIn',
       'endSessionsOfUser',
     ],
     ...[

@@ -30,6 +30,7 @@ import type { LoginStore } from './login-store.js';
 import type { ProfileStore } from './profile-store.js';
 import type { SessionStore } from './session-store.js';
 import type { SettingStore } from './setting-store.js';
+import type { SignInStore } from './sign-in-store.js';
 import type { UploadStore } from './upload-store.js';
 import type { WordStore } from './word-store.js';
 
@@ -51,6 +52,7 @@ export interface RegistryStore
     DirectoryStore,
     ProfileStore,
     SessionStore,
+    SignInStore,
     LoginStore,
     SettingStore,
     UploadStore,

@@ -1,4 +1,5 @@
 import type { Act, Time } from '@krmhub/catalog';
+import type { SealedSignIn, SignInRecord } from './sign-in-store.js';
 
 /** A session on the pages of signed-in users. */
 export interface SessionRecord {
@@ -10,10 +11,10 @@ export interface SessionRecord {
   user?: string;
   createdAt: Time;
   expiresAt: Time;
-  /** When the provider last said who the user is. */
-  refreshedAt?: Time;
-  /** The refresh token of the provider, sealed with a key that only the browser has. */
-  refreshToken?: string;
+  /** The sign-in that the session is of, or that its token was made in. Its key is sealed with the ID of the session. */
+  signIn?: SealedSignIn;
+  /** When the provider last confirmed the user for that sign-in. */
+  confirmedAt?: Time;
   /** Address of the client that signed in. */
   address?: string;
 }
@@ -28,21 +29,18 @@ export interface SealedSecret {
 export interface SessionStore {
   /**
    * Ends expired sessions, then the oldest ones above the limits, which count the new session: `max` of the users of one
-   * provider, and of tokens.
+   * provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is a new one, of this session.
    */
-  beginSession(session: SessionRecord, limits: { maxOfOne: number; max: number }, act: Act): Promise<void>;
+  beginSession(
+    session: SessionRecord,
+    limits: { maxOfOne: number; max: number },
+    act: Act,
+    signIn?: SignInRecord,
+  ): Promise<void>;
   /** Returns also an expired session. */
   session(hash: string): Promise<SessionRecord | undefined>;
   /** Returns the sessions of a user, the newest first. */
   sessionsOfUser(user: string): Promise<SessionRecord[]>;
-  /**
-   * Replaces the refresh token of a session that still has `replaces`. Returns false if another process was faster, or
-   * the session has ended.
-   */
-  refreshSession(
-    hash: string,
-    change: { replaces: string | undefined; refreshToken?: string | undefined; at: Time },
-  ): Promise<boolean>;
   /** Deletes the secrets of the session as well. Without an act, the audit log has no row. */
   endSession(hash: string, act?: Act): Promise<void>;
   /** Ends the sessions of a user, except one. Returns how many. */

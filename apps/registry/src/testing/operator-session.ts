@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { createLog } from '../log.js';
 import { SignInProviders } from '../sign-in/sign-in-providers.js';
+import { SignIns } from '../sign-in/sign-ins.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { SessionRefresh } from '../web/operate/refresh-session.js';
 import { Sessions } from '../web/operate/sessions.js';
 import type { TestRegistry } from './test-registry.js';
 
@@ -11,7 +11,7 @@ export function tokenSessions(store: RegistryStore): Sessions {
   const clock = () => new Date();
   const signIn = new SignInProviders({}, { temporaryFolder: tmpdir(), clock });
   const log = createLog('error', { write: () => undefined });
-  return new Sessions(store, new SessionRefresh({ store, signIn, clock, log }));
+  return new Sessions(store, new SignIns({ store, signIn, clock, log }));
 }
 
 const ORIGIN = 'http://registry.test';

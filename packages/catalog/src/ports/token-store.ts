@@ -10,6 +10,17 @@ export interface Revocation {
   origin?: RequestOrigin | undefined;
 }
 
+/** The sign-in of a user in which a token was made: the identity provider is asked whether it is still good. */
+export interface TokenSignIn {
+  id: string;
+  /** The key of what is stored for it, sealed with the secret of the token. */
+  key: string;
+  /** When the provider last confirmed the user for it. */
+  confirmedAt: Time;
+  /** When the provider refused to do so. */
+  endedAt?: Time;
+}
+
 export interface TokenRecord {
   id: string;
   name: string;
@@ -22,6 +33,8 @@ export interface TokenRecord {
   team?: string;
   /** The user whose rights bound those of the token. */
   user?: UserRecord;
+  /** Absent if the provider of the user cannot be asked again, and for a token without a user. */
+  signIn?: TokenSignIn;
   /** The run of a workflow for which the registry made the token. */
   run?: WorkflowRun;
   createdAt: Time;
@@ -36,7 +49,10 @@ export interface TokenRecord {
 
 /** Stores access tokens by the hash of their secret. */
 export interface TokenStore {
-  /** `hash` is the SHA-256 of the secret, in hexadecimal. */
+  /**
+   * `hash` is the SHA-256 of the secret, in hexadecimal. Rejects with `conflict` if the sign-in of the token has ended, or
+   * the user has too many tokens.
+   */
   createToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Promise<void>;
   /**
    * As `createToken`, unless a token is known for which `isEnough` returns true. Returns whether it is stored: of

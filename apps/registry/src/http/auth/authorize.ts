@@ -29,17 +29,22 @@ import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { RegistryContext } from '../context.js';
 import { callerOf } from './caller.js';
+import {
+  type CheckDeps,
+  type CheckedToken,
+  checkToken,
+  secretCredential,
+  type TokenCredential,
+} from './check-token.js';
 import { readCredentials } from './credentials.js';
 import type { KnownAccess } from './request-actor.js';
-import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
-import { credentialText, sessionToken, type UserSession, type UserSettings } from './user-session.js';
+import { hashSecret, isTokenSecret } from './tokens.js';
+import { credentialText, sessionToken, type UserSession } from './user-session.js';
 
 /** Knows tokens. */
-export interface TokenAuthority {
+export interface TokenAuthority extends CheckDeps {
   store: Pick<TokenStore, 'tokenByHash' | 'touchToken'> & Pick<UserStore, 'user'>;
-  clock: () => Date;
   log: Log;
-  config: UserSettings;
 }
 
 /** Knows tokens, and what they may do. */
@@ -47,8 +52,6 @@ export interface Authority extends TokenAuthority {
   store: TokenAuthority['store'] & Pick<SourceReader, 'ownedGroups'>;
   access: KnownAccess;
 }
-
-const HINT_SUSPENDED = 'Ask an administrator of the registry, who can restore the user: krmhub user restore.';
 
 /**
  * Returns the token of a request. Only operations that need a token call this: an anonymous read ignores
@@ -76,8 +79,8 @@ export async function authenticateSecret(
   secret: string,
   hint: string,
 ): Promise<TokenRecord> {
+  if (isTokenSecret(secret)) return authenticateToken(c, authority, secretCredential(secret), hint);
   const hash = hashSecret(secret);
-  if (isTokenSecret(secret)) return authenticateHash(c, authority, hash, hint);
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   limits.recordLogin(c, hash, false);
@@ -85,14 +88,15 @@ export async function authenticateSecret(
   throw new KrmhubError('unauthorized', message, { hint });
 }
 
-/** Returns the token whose secret has this hash, by the same rules. */
-export async function authenticateHash(
+/** Returns the token of a credential, by the same rules. */
+export async function authenticateToken(
   c: RegistryContext,
   authority: TokenAuthority,
-  hash: string,
+  credential: TokenCredential,
   hint: string,
 ): Promise<TokenRecord> {
   const { store, clock, log } = authority;
+  const { hash } = credential;
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   const refuse = (message: string, better = hint) => {
@@ -100,16 +104,11 @@ export async function authenticateHash(
     return new KrmhubError('unauthorized', message, { hint: better });
   };
   const now = clock();
-  const token = await begin(
-    c,
-    authority,
-    async () => {
-      // The database compares hashes, so its timing reveals nothing about a stored secret.
-      const found = await store.tokenByHash(hash);
-      return found ?? refuse('unknown token');
-    },
-    refuse,
-  );
+  const check = async () => {
+    const checked = await checkToken(() => store.tokenByHash(hash), credential.openSignIn, authority);
+    return checked ?? refuse('unknown token');
+  };
+  const token = await begin(c, check, refuse);
   limits.recordLogin(c, hash, true);
   limits.countWrite(c, token);
   await recordUse(c, token, now, { store, log });
@@ -128,9 +127,11 @@ export async function authenticateUser(
   const refuse = (message: string) => new KrmhubError('unauthorized', message);
   const find = async () => {
     const user = await authority.store.user(session.user);
-    return user === undefined ? refuse('unknown user') : sessionToken(session, user);
+    return user && sessionToken(session, user);
   };
-  const token = await begin(c, authority, find, refuse);
+  const check = async () =>
+    (await checkToken(find, () => session.signIn, authority)) ?? refuse('unknown user');
+  const token = await begin(c, check, refuse);
   c.get('limits').countWrite(c, token);
   return token;
 }
@@ -138,25 +139,24 @@ export async function authenticateUser(
 /** Finds the token of a request, which must be usable now, and once more before a write that waited. */
 async function begin(
   c: RegistryContext,
-  { clock, config }: Pick<TokenAuthority, 'clock' | 'config'>,
-  find: () => Promise<TokenRecord | KrmhubError>,
+  check: () => Promise<CheckedToken | KrmhubError>,
   refuse: (message: string, hint?: string) => KrmhubError,
 ): Promise<TokenRecord> {
-  const check = async () => {
-    const token = await find();
-    if (token instanceof KrmhubError) throw token;
+  const find = async () => {
+    const checked = await check();
+    if (checked instanceof KrmhubError) throw checked;
+    const { token, problem, signIn } = checked;
     c.set('actor', { id: token.id, name: actorName(token) });
-    const problem = tokenProblem(token, clock(), config);
-    if (problem !== undefined) {
-      const isSuspended = token.user?.suspendedAt !== undefined;
-      throw refuse(`${credentialText(token)} is ${problem}`, isSuspended ? HINT_SUSPENDED : undefined);
-    }
-    return token;
+    c.set('signIn', signIn);
+    if (problem === undefined) return token;
+    const message = `${credentialText(token)} is ${problem.is}`;
+    if (problem.isAway !== true) throw refuse(message, problem.hint);
+    throw new KrmhubError('unavailable', message, defined({ hint: problem.hint }));
   };
-  const token = await check();
+  const token = await find();
   c.set('tokenId', token.id);
   c.set('recheckToken', async () => {
-    await check();
+    await find();
   });
   return token;
 }
@@ -292,27 +292,29 @@ function isOnlyNew(
 
 /**
  * Returns who makes a request that anybody may make: its token, or nobody. A wrong token is as none, so that an expired
- * one never breaks what is public. `accessTokenHash` finds the token for which a client of OCI got a short one, which is
+ * one never breaks what is public. `readAccessToken` finds the token for which a client of OCI got a short one, which is
  * for repositories only.
  */
 export async function identify(
   c: RegistryContext,
-  { store, clock, config, access }: Pick<Authority, 'store' | 'clock' | 'config' | 'access'>,
-  accessTokenHash: (token: string) => Promise<string | undefined>,
+  { store, access, ...deps }: Pick<Authority, 'store' | 'access' | keyof CheckDeps>,
+  readAccessToken: (token: string) => Promise<TokenCredential | undefined>,
 ): Promise<Actor> {
   const credentials = readCredentials(c.req.header('authorization'));
-  let hash: string | undefined;
+  let credential: TokenCredential | undefined;
   if (typeof credentials === 'string') return ANONYMOUS;
   if ('token' in credentials) {
-    if (c.req.path.startsWith('/v2/')) hash = await accessTokenHash(credentials.token);
-  } else if (isTokenSecret(credentials.secret)) hash = hashSecret(credentials.secret);
-  const token = hash === undefined ? undefined : await store.tokenByHash(hash);
-  if (token === undefined) {
+    if (c.req.path.startsWith('/v2/')) credential = await readAccessToken(credentials.token);
+  } else if (isTokenSecret(credentials.secret)) credential = secretCredential(credentials.secret);
+  const { hash = '', openSignIn = () => undefined } = credential ?? {};
+  const find = async () => (credential === undefined ? undefined : store.tokenByHash(hash));
+  const checked = await checkToken(find, openSignIn, deps);
+  if (checked === undefined) {
     c.set('uselessToken', 'the token is not known here');
     return ANONYMOUS;
   }
-  const problem = tokenProblem(token, clock(), config);
+  const { token, problem } = checked;
   if (problem === undefined) return tokenActor(access.rules, token);
-  c.set('uselessToken', `the token "${token.name}" is ${problem}`);
+  c.set('uselessToken', `the token "${token.name}" is ${problem.is}`);
   return ANONYMOUS;
 }

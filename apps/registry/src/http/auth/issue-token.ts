@@ -8,12 +8,14 @@ import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, refuseLacking } from './authorize.js';
 import type { Caller } from './caller.js';
+import { type OpenSignIn, type SignInChecker, signInForTokens } from './open-sign-in.js';
 import type { KnownAccess } from './request-actor.js';
 import { createToken, type NewToken } from './tokens.js';
 import { isSessionToken, type UserSettings } from './user-session.js';
 
 export interface TokenDeps {
   store: TokenStore;
+  signIns: SignInChecker;
   access: KnownAccess;
   clock: () => Date;
   config: UserSettings & {
@@ -50,10 +52,10 @@ type TokenRequest = z.output<typeof CreateTokenRequest>;
  * limits without effect, and for what would be more than the requesting token.
  */
 export async function issueToken(
-  { store, access, clock, config }: TokenDeps,
+  { store, signIns, access, clock, config }: TokenDeps,
   wanted: TokenRequest,
   by: TokenRecord,
-  caller: Caller,
+  { signIn: of, ...caller }: Caller & { signIn: OpenSignIn | undefined },
 ): Promise<{ token: TokenRecord; secret: string }> {
   const isPersonal = isPersonalRequest(by, wanted);
   if (!isPersonal) refuseLacking(access.rules, by, 'admin');
@@ -81,7 +83,8 @@ export async function issueToken(
     );
   }
   const bounds = isPersonal ? personalBounds(access.rules, wanted, by, clock()) : {};
-  return createToken(store, { ...wanted, ...bounds, expiresInDays }, { now: clock(), ...caller });
+  const signIn = isPersonal ? await signInForTokens(signIns, of) : undefined;
+  return createToken(store, { ...wanted, ...bounds, signIn, expiresInDays }, { now: clock(), ...caller });
 }
 
 /** Whether a request is for a token of its user. */

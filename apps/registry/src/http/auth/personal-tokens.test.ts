@@ -148,7 +148,7 @@ describe('a token that a user creates', () => {
 
   it('may nothing that the token may not that made it, whatever the rules are', async () => {
     const random = new Random(5);
-    const { store, clock } = registry.parts;
+    const { store, clock, signIns } = registry.parts;
     let made = 0;
     for (let round = 0; round < 600; round++) {
       const { user: known } = await userSignedIn(registry);
@@ -162,8 +162,8 @@ describe('a token that a user creates', () => {
       const limit = (field: 'groups' | 'repositories') =>
         isLimitedBy(scopes, field) ? random.some([...by[field], 'catalogs/in-house'], 0.7) : ['*'];
       const wanted = { name: 'made', scopes, groups: limit('groups'), repositories: limit('repositories') };
-      const deps = { store, access: { rules }, clock, config: {} };
-      const given = { by: 'Ada', origin: {} };
+      const deps = { store, signIns, access: { rules }, clock, config: {} };
+      const given = { by: 'Ada', origin: {}, signIn: undefined };
       const issued = await issueToken(deps, wanted as never, by, given).catch((error) => error);
       if (!('token' in issued)) {
         expect(issued).toMatchObject({ code: 'invalid-request' });

@@ -8,6 +8,8 @@ import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { plural } from '@krmhub/schema/text';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
+import { SERVER_LIMITS } from '../../limits.js';
+import { type OpenSignIn, sealSignIn } from './open-sign-in.js';
 import type { UserSettings } from './user-session.js';
 
 /**
@@ -46,12 +48,13 @@ function checksum(text: string): string {
 
 /** Returns why a token cannot be used, as `the token is …`; undefined if it can. */
 export function tokenProblem(
-  { revokedAt, expiresAt, user }: TokenRecord,
+  { revokedAt, expiresAt, user, signIn: of }: TokenRecord,
   now: Date,
   { oidcConfirmDays = DEFAULT_CONFIRM_DAYS, signIn }: UserSettings,
 ): string | undefined {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) return 'expired';
+  if (of?.endedAt !== undefined) return 'of a sign-in that the identity provider has ended';
   if (user === undefined) return undefined;
   if (user.suspendedAt !== undefined) return 'of a suspended user';
   // Nobody says any more who the users of a removed provider are.
@@ -59,9 +62,15 @@ export function tokenProblem(
     return 'of a user whose identity provider this registry no longer has';
   // The directory says at once who is not active any more.
   if (user.directory !== undefined && user.issuer === signIn?.[0]?.issuer) return undefined;
+  // The provider is asked at each use.
+  if (of !== undefined) return undefined;
   const confirmed = now.getTime() - Date.parse(user.confirmedAt);
-  if (confirmed <= oidcConfirmDays * MILLISECONDS_PER_DAY) return undefined;
-  return `of a user who did not sign in for ${plural(oidcConfirmDays, 'day')}: sign in on the pages of the registry`;
+  const [most, time] =
+    oidcConfirmDays === 0
+      ? [SERVER_LIMITS.unconfirmedMilliseconds, 'an hour']
+      : [oidcConfirmDays * MILLISECONDS_PER_DAY, plural(oidcConfirmDays, 'day')];
+  if (confirmed <= most) return undefined;
+  return `of a user who did not sign in for ${time}: sign in on the pages of the registry`;
 }
 
 export interface NewToken {
@@ -74,6 +83,8 @@ export interface NewToken {
   team?: string | undefined;
   /** Absent: it is not the token of a person. */
   user?: UserRecord | undefined;
+  /** The sign-in of that user in which it is made. Absent if the provider cannot be asked about it. */
+  signIn?: OpenSignIn | undefined;
   /** Absent: the token does not expire. */
   expiresInDays?: number;
   /** It expires then at the latest. */
@@ -87,14 +98,15 @@ export async function createToken(
   context: { now: Date; by: string; origin?: RequestOrigin },
 ): Promise<{ token: TokenRecord; secret: string }> {
   const secret = newSecret();
-  const token = newToken(wanted, context);
+  const token = newToken(wanted, secret, context);
   await store.createToken(token, hashSecret(secret), context.origin);
   return { token, secret };
 }
 
 /** Returns a new token, which is not stored. */
-export function newToken(wanted: NewToken, context: { now: Date; by: string }): TokenRecord {
-  const { expiresInDays: days, expiresBy } = wanted;
+export function newToken(wanted: NewToken, secret: string, context: { now: Date; by: string }): TokenRecord {
+  const { expiresInDays: days, expiresBy, signIn } = wanted;
+  const createdAt = context.now.toISOString();
   const end =
     days === undefined
       ? undefined
@@ -105,11 +117,13 @@ export function newToken(wanted: NewToken, context: { now: Date; by: string }): 
     scopes: [...new Set(wanted.scopes)],
     groups: [...new Set(wanted.groups)],
     repositories: [...new Set(wanted.repositories)],
-    createdAt: context.now.toISOString(),
+    createdAt,
     createdBy: context.by,
     ...defined({
       team: wanted.team,
       user: wanted.user,
+      // The store knows since when it is confirmed.
+      signIn: signIn && { ...sealSignIn(secret, signIn), confirmedAt: createdAt },
       expiresAt: end !== undefined && expiresBy !== undefined && expiresBy < end ? expiresBy : end,
     }),
   };
@@ -165,7 +179,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
       overwrite: true,
     });
   }
-  const token = newToken(FIRST_TOKEN, { now, by: 'krmhub' });
+  const token = newToken(FIRST_TOKEN, secret, { now, by: 'krmhub' });
   const isCreated = await store.createFirstToken(token, hashSecret(secret), isEnough);
   if (isCreated && !written) await showFile(hidden, file);
   else await rm(hidden, { force: true });

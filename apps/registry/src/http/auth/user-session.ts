@@ -1,4 +1,6 @@
 import { type TokenRecord, USER_TOKEN_SCOPES, type UserRecord, userLabel } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
+import type { OpenSignIn } from './open-sign-in.js';
 
 /** Settings of the registry that decide about users. */
 export interface UserSettings {
@@ -16,12 +18,17 @@ export interface UserSession {
   user: string;
   createdAt: string;
   expiresAt: string;
+  /** The sign-in that began it. */
+  signIn?: OpenSignIn;
+  /** When the provider last confirmed the user for that sign-in. */
+  confirmedAt?: string;
 }
 
 const PREFIX = 'session/';
 
 /** Returns the session of a user as a token with every scope that the user has. */
-export function sessionToken({ hash, createdAt, expiresAt }: UserSession, user: UserRecord): TokenRecord {
+export function sessionToken(session: UserSession, user: UserRecord): TokenRecord {
+  const { hash, createdAt, expiresAt, signIn, confirmedAt = createdAt } = session;
   const name = userLabel(user);
   return {
     id: `${PREFIX}${hash.slice(0, 16)}`,
@@ -33,6 +40,7 @@ export function sessionToken({ hash, createdAt, expiresAt }: UserSession, user: 
     createdAt,
     createdBy: name,
     expiresAt,
+    ...defined({ signIn: signIn && { id: signIn.id, key: '', confirmedAt } }),
   };
 }
 

@@ -11,7 +11,7 @@ import { releasePins, takedownPins } from '../records/schema/runtime-pins.js';
 import * as schema from '../records/schema/schema.js';
 import { catalogSegments, segments } from '../records/schema/segments.js';
 import { catalogSources, unusedEntries, upstreamEntries } from '../records/schema/sources.js';
-import { tokens, users } from '../records/schema/tokens.js';
+import { signIns, tokens, users } from '../records/schema/tokens.js';
 import { trustedPublishers, usedIdentityTokens } from '../records/schema/trusted-publishers.js';
 
 /** A table as both databases have it. */
@@ -51,6 +51,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   directoryUsers,
   directoryGroups,
   directoryMembers,
+  signIns,
   tokens,
   schema.catalogs,
   schema.snapshots,

@@ -28,6 +28,7 @@ import { directoryUserRows } from '../records/tokens/directory-users.js';
 import { loginRows } from '../records/tokens/login-requests.js';
 import { sessionRows } from '../records/tokens/sessions.js';
 import { settingRows } from '../records/tokens/settings.js';
+import { signInRows } from '../records/tokens/sign-ins.js';
 import { tokenRows } from '../records/tokens/tokens.js';
 import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
 import { userRows } from '../records/tokens/users.js';
@@ -77,6 +78,7 @@ export function openPostgresStore(
     ...takedownRows(sql, { search: followedIndex, erase: () => erase(url, process) }),
     ...tokenRows(sql),
     ...sessionRows(sql),
+    ...signInRows(sql),
     ...loginRows(sql),
     ...uploadRows(sql),
     ...settingRows(sql),

@@ -105,7 +105,7 @@ export function deviceRoutes(deps: DevicePageDeps, pages: OperatorPages): void {
       ? await allowLogin(
           deps,
           { code, days: Number(form.days ?? tokenDays(deps).usual), isWide: form.wide !== undefined },
-          { token: operator.token, tokenHash: sessionTokenHash(operator) },
+          { token: operator.token, tokenHash: sessionTokenHash(operator), signIn: c.get('signIn') },
           act,
         )
       : await deps.store.answerLogin(code, 'denied', act);

@@ -1,7 +1,7 @@
 import type { CreatedToken } from '@krmhub/api/model';
+import { openText, sealText } from '../../http/auth/sealed-text.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { SessionStore } from '../../store/session-store.js';
-import { openText, sealText } from './sealed-text.js';
 import { type Session, sessionHash } from './sessions.js';
 
 const PURPOSE = 'one-time secret';

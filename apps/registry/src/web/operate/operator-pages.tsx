@@ -18,8 +18,8 @@ import { type Act, type TokenRecord, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../../http/auth/authorize.js';
 import {
-  authenticateHash,
   authenticateSecret,
+  authenticateToken,
   authenticateUser,
   refuseLacking,
 } from '../../http/auth/authorize.js';
@@ -29,6 +29,7 @@ import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
 import type { Confirmation, IdentityProvider } from '../../sign-in/identity-provider.js';
 import type { SignInProviders } from '../../sign-in/sign-in-providers.js';
+import { confirmUser, type SignInDeps } from '../../sign-in/sign-ins.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
@@ -40,7 +41,6 @@ import { NotSignedInPage } from './not-signed-in-page.js';
 import type { Operator } from './operator.js';
 import { type PrivatePage, privateResponse } from './private-response.js';
 import { checkForm, readForm } from './read-form.js';
-import { confirmUser, type RefreshDeps } from './refresh-session.js';
 import { refuseCrossOrigin } from './refuse-cross-origin.js';
 import { type OwnCookie, sessionCookie } from './session-cookie.js';
 import { belongsToSession, type Sessions } from './sessions.js';
@@ -71,7 +71,7 @@ interface ActionOptions<Form extends z.ZodObject> extends PageOptions {
 }
 
 export interface OperatorPagesDeps extends Authority {
-  store: Authority['store'] & SessionStore & RefreshDeps['store'];
+  store: Authority['store'] & SessionStore & SignInDeps['store'];
   signIn: SignInProviders;
   sessions: Sessions;
   site: Site;
@@ -148,7 +148,7 @@ export class OperatorPages {
       const { of } = session;
       const token = await ('user' in of
         ? authenticateUser(c, this.#deps, of)
-        : authenticateHash(c, this.#deps, of.tokenHash, HINT));
+        : authenticateToken(c, this.#deps, { hash: of.tokenHash, openSignIn: () => of.signIn }, HINT));
       return { session, token, rules: this.#deps.access.rules };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
@@ -162,7 +162,7 @@ export class OperatorPages {
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
     const act = this.#act(c, token);
-    await this.#begin(c, { tokenHash: hashSecret(secret) }, act, token);
+    await this.#begin(c, { tokenHash: hashSecret(secret), signIn: c.get('signIn') }, act, token);
   }
 
   /** Starts the session of a user whom a provider confirmed. Rejects with `forbidden` for a suspended one. */

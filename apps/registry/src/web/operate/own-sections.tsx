@@ -126,7 +126,7 @@ function Sessions({ sessions }: { sessions: readonly SessionRecord[] }) {
                 started <Time at={session.createdAt} />
               </li>
               <li>
-                last used <Time at={session.refreshedAt ?? session.createdAt} />
+                confirmed <Time at={session.confirmedAt ?? session.createdAt} />
               </li>
               <li>
                 ends <Time at={session.expiresAt} />

@@ -119,12 +119,10 @@ export function tokenPageRoutes(deps: TokenPageDeps, pages: OperatorPages): void
     const result = wantedToken(typed);
     if ('problems' in result) return newToken(typed, result.problems);
     try {
-      const { token, secret } = await issueToken(
-        deps,
-        result.wanted,
-        operator.token,
-        callerOf(c, operator.token),
-      );
+      const { token, secret } = await issueToken(deps, result.wanted, operator.token, {
+        ...callerOf(c, operator.token),
+        signIn: c.get('signIn'),
+      });
       await secrets.put(operator.session, { ...tokenDetail(token), token: secret }, clock().getTime());
       return c.redirect(site.at(createdTokenPath(token)), 303);
     } catch (error) {

@@ -1,6 +1,7 @@
-import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { SettingName } from '../../setting-store.js';
-import { users } from './tokens.js';
+import { signIns, users } from './tokens.js';
 
 /** What the processes of a registry agree on. */
 export const settings = sqliteTable('setting', {
@@ -21,13 +22,15 @@ export const operatorSessions = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** UTC. */
     expiresAt: text('expires_at').notNull(),
-    /** UTC. */
-    refreshedAt: text('refreshed_at'),
-    /** Encrypted with a key that follows from the session's ID. */
-    refreshToken: text('refresh_token'),
     address: text('address'),
+    signIn: text('sign_in').references(() => signIns.id, { onDelete: 'cascade' }),
+    /** The key of the sign-in, encrypted with a key that follows from the session's ID. */
+    signInKey: text('sign_in_key'),
   },
-  (table) => [uniqueIndex('operator_session_hash').on(table.hash)],
+  (table) => [
+    uniqueIndex('operator_session_hash').on(table.hash),
+    index('operator_session_sign_in').on(table.signIn).where(sql`"sign_in" IS NOT NULL`),
+  ],
 );
 
 /** Secrets of new tokens that wait for the page that shows them, the oldest first. */

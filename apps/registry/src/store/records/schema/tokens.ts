@@ -30,6 +30,22 @@ export const users = sqliteTable(
   (table) => [uniqueIndex('registry_user_identity').on(table.issuer, table.subject)],
 );
 
+/** What identity providers gave when users signed in. */
+export const signIns = sqliteTable('sign_in', {
+  id: text('id').primaryKey(),
+  user: text('user_id')
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' }),
+  /** Encrypted with a key that is not stored. Empty after the sign-in ended. */
+  sealed: text('sealed').notNull(),
+  /** UTC. */
+  createdAt: text('created_at').notNull(),
+  /** UTC. */
+  confirmedAt: text('confirmed_at').notNull(),
+  /** UTC. */
+  endedAt: text('ended_at'),
+});
+
 export const tokens = sqliteTable(
   'token',
   {
@@ -60,9 +76,14 @@ export const tokens = sqliteTable(
     run: text('run', { mode: 'json' }).$type<WorkflowRun>(),
     /** ID of the user whose rights bound those of the token. */
     user: text('user_id').references(() => users.id),
+    /** ID of the sign-in in which the token was made. */
+    signIn: text('sign_in').references(() => signIns.id, { onDelete: 'set null' }),
+    /** The key of the sign-in, encrypted with a key that follows from the secret of the token. */
+    signInKey: text('sign_in_key'),
   },
   (table) => [
     unique('token_hash').on(table.hash),
     index('token_user').on(table.user).where(sql`"user_id" IS NOT NULL`),
+    index('token_sign_in').on(table.signIn).where(sql`"sign_in" IS NOT NULL`),
   ],
 );

@@ -5,6 +5,7 @@ import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { loginRequests } from '../schema/login-requests.js';
+import { storedSignIn } from './sign-ins.js';
 import { insertToken } from './tokens.js';
 
 const byHash = query((db) =>
@@ -28,7 +29,7 @@ const countOfNetwork = text<{ count: number }>(
   'SELECT count(*) AS count FROM login_request WHERE network = :network',
 );
 const answer = text(
-  `UPDATE login_request SET state = :state, approval = :approval
+  `UPDATE login_request SET state = :state, approval = :approval, sign_in = :signIn, sign_in_key = :signInKey
      WHERE code = :code AND state = 'pending' AND expires_at > :at`,
 );
 const use = text(
@@ -37,7 +38,7 @@ const use = text(
 
 export function loginRows({ readOne, write }: Sql): LoginStore {
   return {
-    addLoginRequest: (request, { max, maxOfNetwork }) =>
+    addLoginRequest: ({ signIn: _, ...request }, { max, maxOfNetwork }) =>
       write(function* () {
         yield* deleteExpired.run({ now: request.createdAt });
         const { network, code } = request;
@@ -54,9 +55,12 @@ export function loginRows({ readOne, write }: Sql): LoginStore {
       }),
     answerLogin: (code, given, act) =>
       write(function* () {
+        const { signIn, ...allowed } = given === 'denied' ? {} : given;
         const isDenied = given === 'denied';
-        const [state, approval] = isDenied ? ['denied', null] : ['approved', JSON.stringify(given)];
-        if ((yield* answer.run({ code, state, approval, at: act.at })) === 0) return false;
+        const [state, approval] = isDenied ? ['denied', null] : ['approved', JSON.stringify(allowed)];
+        if (signIn !== undefined && (yield* storedSignIn(signIn)) === undefined) return false;
+        const sealed = { signIn: signIn?.id ?? null, signInKey: signIn?.key ?? null };
+        if ((yield* answer.run({ code, state, approval, ...sealed, at: act.at })) === 0) return false;
         const { client, address } = (yield* byCode.first({ code }))!;
         const { scopes, days } = isDenied ? {} : given;
         const detail = { client, address, ...defined({ scopes: scopes?.join(' '), days }) };
@@ -73,6 +77,8 @@ export function loginRows({ readOne, write }: Sql): LoginStore {
   };
 }
 
-function record({ approval, ...row }: typeof loginRequests.$inferSelect): LoginRequestRecord {
-  return { ...row, ...defined({ approval: approval ?? undefined }) };
+function record(row: typeof loginRequests.$inferSelect): LoginRequestRecord {
+  const { approval, signIn: id, signInKey: key, ...request } = row;
+  const signIn = id === null || key === null ? undefined : { id, key };
+  return { ...request, ...defined({ approval: approval ?? undefined, signIn }) };
 }

@@ -6,6 +6,8 @@ import type { Sql } from '../../sql/sql.js';
 import { query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { oneTimeSecrets, operatorSessions } from '../schema/sessions.js';
+import { signIns } from '../schema/tokens.js';
+import { deleteUnusedSignIns, insertSignIn, storedSignIn } from './sign-ins.js';
 
 const deleteExpired = text('DELETE FROM operator_session WHERE expires_at <= :now');
 const deleteOldestOfOne = text(
@@ -20,22 +22,22 @@ const deleteOldest = text(
      ORDER BY operator_session.id DESC LIMIT 1000000 OFFSET :others)`,
 );
 const insertSession = inserter(operatorSessions);
+const columns = { session: operatorSessions, confirmedAt: signIns.confirmedAt };
+const isOf = eq(signIns.id, operatorSessions.signIn);
 const byHash = query((db) =>
   db
-    .select()
+    .select(columns)
     .from(operatorSessions)
+    .leftJoin(signIns, isOf)
     .where(eq(operatorSessions.hash, sql.placeholder('hash'))),
 );
 const ofUser = query((db) =>
   db
-    .select()
+    .select(columns)
     .from(operatorSessions)
+    .leftJoin(signIns, isOf)
     .where(eq(operatorSessions.user, sql.placeholder('user')))
     .orderBy(desc(operatorSessions.id)),
-);
-const refresh = text(
-  `UPDATE operator_session SET refresh_token = :refreshToken, refreshed_at = :at
-     WHERE hash = :hash AND coalesce(refresh_token, '') = :replaces`,
 );
 const deleteOthers = text('DELETE FROM operator_session WHERE user_id = :user AND hash <> :except');
 const deleteSession = text('DELETE FROM operator_session WHERE hash = :hash');
@@ -51,15 +53,23 @@ const takeSecret = text<SealedSecret>(
    RETURNING sealed, expires_at AS "expiresAt"`,
 );
 
+interface SessionRow {
+  session: typeof operatorSessions.$inferSelect;
+  confirmedAt: string | null;
+}
+
 export function sessionRows({ read, write }: Sql): SessionStore {
   return {
-    beginSession: (session, { maxOfOne, max }, act) =>
+    beginSession: ({ signIn, ...session }, { maxOfOne, max }, act, newSignIn) =>
       write(function* () {
         const { tokenHash = null, user = null } = session;
         yield* deleteExpired.run({ now: act.at });
         yield* deleteOldestOfOne.run({ tokenHash, user, others: maxOfOne - 1 });
         yield* deleteOldest.run({ user, others: max - 1 });
-        yield* insertSession(session);
+        if (newSignIn !== undefined) yield* insertSignIn(newSignIn);
+        const stored = yield* storedSignIn(signIn);
+        yield* insertSession({ ...session, signIn: stored?.id, signInKey: stored?.key });
+        yield* deleteUnusedSignIns(act.at);
         yield* appendAudit({ ...act, action: 'operator.sign-in', object: 'operate', outcome: 'done' });
       }),
     session: (hash) =>
@@ -71,18 +81,16 @@ export function sessionRows({ read, write }: Sql): SessionStore {
       read(function* () {
         return (yield* ofUser.all({ user })).map(sessionRecord);
       }),
-    refreshSession: (hash, { replaces = '', refreshToken = null, at }) =>
-      write(function* () {
-        return (yield* refresh.run({ hash, replaces, refreshToken, at })) > 0;
-      }),
     endSession: (hash, act) =>
       write(function* () {
         if ((yield* deleteSession.run({ hash })) === 0 || act === undefined) return;
+        yield* deleteUnusedSignIns(act.at);
         yield* appendAudit({ ...act, action: 'operator.sign-out', object: 'operate', outcome: 'done' });
       }),
     endSessionsOfUser: (user, act, except = '') =>
       write(function* () {
         const count = yield* deleteOthers.run({ user, except });
+        yield* deleteUnusedSignIns(act.at);
         const detail = { sessions: count };
         const ended = { action: 'session.end' as const, object: `user/${user}`, outcome: 'done' as const };
         if (count > 0) yield* appendAudit({ ...act, ...ended, detail });
@@ -93,8 +101,8 @@ export function sessionRows({ read, write }: Sql): SessionStore {
         yield* deleteExpiredSecrets.run({ now });
         const row = yield* byHash.first({ hash: session });
         if (row === undefined) return;
-        yield* deleteOldestSecrets.run({ id: row.id, others: max - 1 });
-        yield* insertSecret({ session: row.id, token, ...secret });
+        yield* deleteOldestSecrets.run({ id: row.session.id, others: max - 1 });
+        yield* insertSecret({ session: row.session.id, token, ...secret });
       }),
     takeSecret: (place) =>
       write(function* () {
@@ -103,15 +111,15 @@ export function sessionRows({ read, write }: Sql): SessionStore {
   };
 }
 
-function sessionRecord(row: typeof operatorSessions.$inferSelect): SessionRecord {
-  const { hash, tokenHash, user, createdAt, expiresAt, refreshedAt, refreshToken, address } = row;
+function sessionRecord({ session: row, confirmedAt }: SessionRow): SessionRecord {
+  const { hash, tokenHash, user, createdAt, expiresAt, signIn: id, signInKey: key, address } = row;
   return {
     ...{ hash, createdAt, expiresAt },
     ...defined({
       tokenHash: tokenHash ?? undefined,
       user: user ?? undefined,
-      refreshedAt: refreshedAt ?? undefined,
-      refreshToken: refreshToken ?? undefined,
+      signIn: id === null || key === null ? undefined : { id, key },
+      confirmedAt: confirmedAt ?? undefined,
       address: address ?? undefined,
     }),
   };

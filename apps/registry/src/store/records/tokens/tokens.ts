@@ -19,17 +19,24 @@ import { SERVER_LIMITS } from '../../../limits.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
-import { tokens, users } from '../schema/tokens.js';
+import { signIns, tokens, users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
+import { deleteUnusedSignIns, storedSignIn } from './sign-ins.js';
 import { userRecord } from './user-record.js';
 
-const columns = { token: tokens, user: users };
+const columns = {
+  token: tokens,
+  user: users,
+  signIn: { confirmedAt: signIns.confirmedAt, endedAt: signIns.endedAt },
+};
 const isOf = eq(users.id, tokens.user);
+const isMadeIn = eq(signIns.id, tokens.signIn);
 const byHash = query((db) =>
   db
     .select(columns)
     .from(tokens)
     .leftJoin(users, isOf)
+    .leftJoin(signIns, isMadeIn)
     .where(eq(tokens.hash, sql.placeholder('hash'))),
 );
 const byId = query((db) =>
@@ -37,6 +44,7 @@ const byId = query((db) =>
     .select(columns)
     .from(tokens)
     .leftJoin(users, isOf)
+    .leftJoin(signIns, isMadeIn)
     .where(eq(tokens.id, sql.placeholder('id'))),
 );
 const ofUser = query((db) =>
@@ -44,6 +52,7 @@ const ofUser = query((db) =>
     .select(columns)
     .from(tokens)
     .leftJoin(users, isOf)
+    .leftJoin(signIns, isMadeIn)
     .where(eq(tokens.user, sql.placeholder('user')))
     .orderBy(asc(tokens.createdAt), asc(tokens.id)),
 );
@@ -52,10 +61,16 @@ const runs = query((db) =>
     .select(columns)
     .from(tokens)
     .leftJoin(users, isOf)
+    .leftJoin(signIns, isMadeIn)
     .where(and(isNotNull(tokens.run), isNull(tokens.revokedAt), gt(tokens.expiresAt, sql.placeholder('at')))),
 );
 const all = query((db) =>
-  db.select(columns).from(tokens).leftJoin(users, isOf).orderBy(asc(tokens.createdAt), asc(tokens.id)),
+  db
+    .select(columns)
+    .from(tokens)
+    .leftJoin(users, isOf)
+    .leftJoin(signIns, isMadeIn)
+    .orderBy(asc(tokens.createdAt), asc(tokens.id)),
 );
 // Only the first revocation counts.
 const revoke = change((db) =>
@@ -102,7 +117,11 @@ function* refuseTooMany(user: string, at: string): Work<void> {
 
 export function* insertToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
   if (token.user !== undefined) yield* refuseTooMany(token.user.id, token.createdAt);
-  const row = { ...token, user: token.user?.id, hash };
+  const signIn = yield* storedSignIn(token.signIn);
+  // Else nobody would ask whether the user still has these rights.
+  if (signIn === undefined && token.signIn !== undefined)
+    throw new KrmhubError('conflict', 'the sign-in of the user has ended', { hint: 'Sign in again.' });
+  const row = { ...token, user: token.user?.id, signIn: signIn?.id, signInKey: signIn?.key, hash };
   yield* change((db) => db.insert(tokens).values(row)).run();
   const { createdAt: at, createdBy: by, expiresAt } = token;
   const list = (values: readonly string[]) => values.join(' ');
@@ -139,6 +158,7 @@ export function* revokeTokenRow(
   const isRevoked = (yield* revoke.run({ id, at, by: by ?? null, reason: reason ?? null })) > 0;
   const row = yield* byId.first({ id });
   if (row !== undefined && isRevoked) {
+    if (row.signIn !== null) yield* deleteUnusedSignIns(at);
     const detail = { name: row.token.name, ...defined({ reason }) };
     const act = { at, by: by ?? ANONYMOUS.name, origin };
     yield* appendAudit({ ...act, action: 'token.revoke', ...about(row.token), detail });
@@ -190,12 +210,15 @@ export function tokenRows(database: Sql): TokenStore {
 interface TokenRow {
   token: typeof tokens.$inferSelect;
   user: typeof users.$inferSelect | null;
+  signIn: Pick<typeof signIns.$inferSelect, 'confirmedAt' | 'endedAt'> | null;
 }
 
-function tokenRecord({ token, user }: TokenRow): TokenRecord {
+function tokenRecord({ token, user, signIn }: TokenRow): TokenRecord {
   const {
     hash: _,
     user: __,
+    signIn: id,
+    signInKey: key,
     team,
     run,
     expiresAt,
@@ -209,6 +232,7 @@ function tokenRecord({ token, user }: TokenRow): TokenRecord {
     ...rest,
     ...defined({
       user: user === null ? undefined : userRecord(user),
+      signIn: tokenSignIn(id, key, signIn),
       team: team ?? undefined,
       run: run ?? undefined,
       expiresAt: expiresAt ?? undefined,
@@ -218,4 +242,13 @@ function tokenRecord({ token, user }: TokenRow): TokenRecord {
       revokedReason: revokedReason ?? undefined,
     }),
   };
+}
+
+function tokenSignIn(
+  id: string | null,
+  key: string | null,
+  found: TokenRow['signIn'],
+): TokenRecord['signIn'] {
+  if (id === null || key === null || found === null) return undefined;
+  return { id, key, confirmedAt: found.confirmedAt, ...defined({ endedAt: found.endedAt ?? undefined }) };
 }

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { SERVER_LIMITS } from '../../limits.js';
-import { TestBrowser } from '../../testing/operator-session.js';
-import { signInSettings, TestProvider, type TestProviderOptions } from '../../testing/test-provider.js';
-import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { SessionRefresh } from './refresh-session.js';
-import { sessionHash } from './sessions.js';
+import { openSignIn } from '../http/auth/open-sign-in.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { TestBrowser } from '../testing/operator-session.js';
+import { signInSettings, TestProvider, type TestProviderOptions } from '../testing/test-provider.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { Sessions, sessionHash } from '../web/operate/sessions.js';
+import type { IdentityProvider } from './identity-provider.js';
+import { SignIns } from './sign-ins.js';
 
 const PUBLIC_URL = 'https://krm.example.com';
 const { confirmMilliseconds, unconfirmedMilliseconds, claimMilliseconds, sessionMilliseconds } =
@@ -37,6 +39,14 @@ async function signedIn(user = 'alice'): Promise<TestBrowser> {
 
 const idOf = (browser: TestBrowser) => /krmhub-user=([\w-]+)/.exec(browser.cookie)![1]!;
 const recordOf = async (browser: TestBrowser) => registry.parts.store.session(sessionHash(idOf(browser)));
+const sealedOf = async (browser: TestBrowser) =>
+  (await registry.parts.store.signIn((await recordOf(browser))!.signIn!.id))?.sealed;
+/** Whether the session continues, in another process. */
+const continues = async (id: string, parts: Partial<TestRegistry['parts']> = {}) => {
+  const { store, signIn, clock, log } = { ...registry.parts, ...parts };
+  const sessions = new Sessions(store, new SignIns({ store, signIn, clock, log }));
+  return (await sessions.find(id, clock().getTime())) !== undefined;
+};
 const status = async (browser: TestBrowser, page = '/operate') => (await browser.get(page)).status;
 const refreshes = () => idp.grants.filter((grant) => grant === 'refresh_token').length;
 const userOf = async () => (await registry.parts.store.users({ limit: 10 }))[0]!;
@@ -132,14 +142,15 @@ spec: {catalogs: [{pattern: "team-*", visibility: private}]}
   it('has its tokens encrypted for the browser alone', async () => {
     await start();
     const browser = await signedIn();
-    const record = (await recordOf(browser))!;
     const other = await signedIn();
-    expect(record.refreshToken).toMatch(/^[\w-]+$/);
-    const refresh = new SessionRefresh(registry.parts);
-    expect(refresh.idToken(idOf(browser), record)).toMatch(/^eyJ/);
-    expect(refresh.idToken(idOf(other), record)).toBeUndefined();
-    expect(await refresh.continues(idOf(other), record)).toBe(false);
-    expect(Buffer.from(record.refreshToken!, 'base64url').toString('latin1')).not.toContain('eyJ');
+    const { signIn: sealed } = (await recordOf(browser))!;
+    const opened = openSignIn(idOf(browser), sealed!)!;
+    expect(openSignIn(idOf(other), sealed!)).toBeUndefined();
+    const { signIns, store } = registry.parts;
+    expect(await signIns.idToken(opened)).toMatch(/^eyJ/);
+    const [wrong, right] = [{ ...opened, key: sealed!.key }, await store.signIn(opened.id)];
+    expect([await signIns.idToken(wrong), await signIns.check(wrong)]).toEqual([undefined, undefined]);
+    expect(Buffer.from(right!.sealed, 'base64url').toString('latin1')).not.toContain('eyJ');
   });
 });
 
@@ -152,9 +163,9 @@ describe('while the provider is away', () => {
     for (let minute = 1; minute < 60; minute += 10) {
       registry.advance(600_000 - (minute === 1 ? 60_000 : 0));
       expect(await status(browser)).toBe(200);
-      const record = await recordOf(browser);
+      const sealed = await sealedOf(browser);
       expect(await status(browser)).toBe(200);
-      expect(await recordOf(browser)).toEqual(record);
+      expect(await sealedOf(browser)).toEqual(sealed);
       asked += 1;
     }
     expect(asked).toBe(6);
@@ -193,9 +204,7 @@ describe('several processes and requests at once', () => {
   /** As two processes with one database do. */
   const together = async (browser: TestBrowser, count = 4): Promise<boolean[]> => {
     const id = idOf(browser);
-    const record = (await recordOf(browser))!;
-    const processes = Array.from({ length: count }, () => new SessionRefresh(registry.parts));
-    return Promise.all(processes.flatMap((one) => [one.continues(id, record), one.continues(id, record)]));
+    return Promise.all(Array.from({ length: 2 * count }, () => continues(id)));
   };
 
   it('use a refresh token once, so that nobody is signed out', async () => {
@@ -212,8 +221,8 @@ describe('several processes and requests at once', () => {
   it('ask for themselves if a process whose clock is ahead asked', async () => {
     await start();
     const browser = await signedIn();
-    const ahead = new SessionRefresh({ ...registry.parts, clock: () => new Date(Date.now() + 600_000) });
-    expect(await ahead.continues(idOf(browser), (await recordOf(browser))!)).toBe(true);
+    const ahead = { clock: () => new Date(Date.now() + 600_000) };
+    expect(await continues(idOf(browser), ahead)).toBe(true);
     expect(refreshes()).toBe(1);
     expect(await status(browser)).toBe(200);
     expect(await status(browser)).toBe(200);
@@ -238,18 +247,20 @@ describe('several processes and requests at once', () => {
     const stopped = new Promise<void>((resolve) => {
       hang = resolve;
     });
-    // A process that was killed after it claimed the session.
-    const killed = new SessionRefresh({
-      ...registry.parts,
-      store: Object.assign(Object.create(registry.parts.store), { user: () => stopped }),
-    });
-    void killed.continues(id, (await recordOf(browser))!).catch(() => undefined);
-    while ((await recordOf(browser))?.refreshToken === undefined) await sleep(1);
-    const claimed = (await recordOf(browser))!;
+    // A process that was killed after it claimed the sign-in.
+    const provider = {
+      ...registry.parts.signIn.all[0],
+      refresh: () => stopped,
+    } as unknown as IdentityProvider;
+    const signIn = Object.assign(Object.create(registry.parts.signIn), { byIssuer: () => provider });
+    const before = await sealedOf(browser);
+    void continues(id, { signIn }).catch(() => undefined);
+    while ((await sealedOf(browser)) === before) await sleep(1);
+    const claimed = await sealedOf(browser);
     registry.advance(claimMilliseconds);
-    expect(await new SessionRefresh(registry.parts).continues(id, claimed)).toBe(true);
+    expect(await continues(id)).toBe(true);
     expect(refreshes()).toBe(1);
-    expect((await recordOf(browser))?.refreshToken).not.toBe(claimed.refreshToken);
+    expect(await sealedOf(browser)).not.toBe(claimed);
     hang?.();
   });
 
@@ -262,7 +273,7 @@ describe('several processes and requests at once', () => {
       if (request.url === '/token') void registry.parts.store.endSession(record.hash);
       return false;
     };
-    expect(await new SessionRefresh(registry.parts).continues(idOf(browser), record)).toBe(false);
+    expect(await continues(idOf(browser))).toBe(false);
     expect(await recordOf(browser)).toBeUndefined();
   });
 });
