@@ -296,7 +296,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
   },
   'A user keeps rights after leaving a group or the organization, or with a stolen cookie': {
-    'apps/registry/src/web/operate/refresh-session.test.ts': [
+    'apps/registry/src/sign-in/sign-ins.test.ts': [
       'loses the rights of a group within a minute, and gets those of another one',
       'ends within a minute for a user whom the provider no longer knows, on pages for everybody too',
       'a session continues for an hour after it was confirmed, and asks once a minute',
@@ -305,6 +305,12 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
   },
   'A user who left the organization keeps a personal token': {
+    'apps/registry/src/sign-in/personal-tokens.test.ts': [
+      'loses the rights of a group within a minute, and asks no more often',
+      'is refused for good once the provider refuses the user',
+      'tokens work for an hour after it confirmed them, and then wait for it',
+      'a token never has rights older than a minute while the provider can be asked',
+    ],
     'apps/registry/src/scim/scim-routes.test.ts': [
       'gives members the rights of teams at once, and takes them at once',
       'confirms users for as long as the directory manages them',
@@ -357,6 +363,11 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is personal, bounded by the rights of the user when it is used',
       'is refused while the user is suspended, and after 30 days without a sign-in',
     ],
+  },
+  'A copy of the database signs somebody in at the identity provider': {
+    'apps/registry/src/sign-in/personal-tokens.test.ts': ['are opened by nothing that is stored'],
+    'apps/registry/src/sign-in/sign-ins.test.ts': ['has its tokens encrypted for the browser alone'],
+    'apps/registry/src/sign-in/program-key.test.ts': ['can be read by the program alone'],
   },
   'A leaked token is used': {
     'test/authorization/operations.test.ts': [

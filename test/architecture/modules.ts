@@ -142,7 +142,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
     owners: ['log', 'http', 'workers', 'store', 'upstreams'],
     'trusted-publishers': ['http', 'upstreams'],
-    'sign-in': ['limits', 'http', 'store', 'upstreams', 'trusted-publishers'],
+    'sign-in': ['limits', 'log', 'http', 'store', 'upstreams', 'trusted-publishers'],
     users: ['limits', 'http', 'store'],
     scim: ['limits', 'http', 'store'],
     oci: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs', 'publish'],

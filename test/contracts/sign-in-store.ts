@@ -116,7 +116,7 @@ export function signInContract(store: () => Store): void {
       const random = new Random(11);
       const users = [await confirm('a'), await confirm('b')];
       const model = new Model();
-      for (let step = 0; step < 250; step++) {
+      for (let step = 0; step < 120; step++) {
         model.now += random.below(3) / 10;
         const at = day(model.now);
         const one = model.signIns.length === 0 ? undefined : random.pick(model.signIns);

@@ -23,7 +23,7 @@ describe.skipIf(replicasMissing)('users of several processes (needs PostgreSQL, 
   let settings: Record<string, string>;
   let first: RunningRegistry;
   beforeAll(async () => {
-    idp = await TestProvider.start({ redirectUri: `${PUBLIC_URL}/sign-in/callback` });
+    idp = await TestProvider.start({ redirectUri: `${PUBLIC_URL}/sign-in/callback`, isOffline: true });
     settings = {
       ...(await sharedSettings(servers, 'sign-in')),
       KRMHUB_KEYS: servers.at('keys'),
@@ -101,6 +101,56 @@ describe.skipIf(replicasMissing)('users of several processes (needs PostgreSQL, 
     idp.users.set('alice', { name: 'Alice', groups: ['platform'] });
   });
 
+  it('confirm personal tokens once a minute together, and take their rights away in every process', async () => {
+    const cookie = await signIn(first, first);
+    const formKey = /name="formKey" value="([^"]+)"/.exec(
+      await (await get(first, '/operate', cookie)).text(),
+    )?.[1];
+    const asked = { method: 'POST', headers: { 'Content-Type': 'application/json' } };
+    const login = async (): Promise<string> => {
+      const body = JSON.stringify({ client: 'laptop' });
+      const { code, secret } = (await (
+        await fetch(`${first.url}/api/v1/login/requests`, { ...asked, body })
+      ).json()) as { code: string; secret: string };
+      const allowed = { formKey: formKey!, code, answer: 'allow', days: '30', wide: 'on' };
+      expect((await post(first, '/login/device', cookie, allowed)).status).toBe(303);
+      const taken = await fetch(`${first.url}/api/v1/login/token`, {
+        ...asked,
+        body: JSON.stringify({ secret }),
+      });
+      return ((await taken.json()) as { token: string }).token;
+    };
+    const tokens = [await login(), await login()];
+    expect((await post(first, '/sign-out', cookie, { formKey: formKey! })).status).toBe(200);
+    // The scope admin needs the group.
+    const users = (registry: RunningRegistry, token: string) =>
+      fetch(`${registry.url}/api/v1/users`, { headers: { Authorization: `Bearer ${token}` } });
+    idp.grants.length = 0;
+    const expectAll = async (pair: RunningRegistry[], status: number) => {
+      const all = Array.from({ length: 20 }, (_, at) => users(pair[at % 2]!, tokens[(at >> 1) % 2]!));
+      expect((await Promise.all(all)).map((response) => response.status)).toEqual(Array(20).fill(status));
+    };
+    const rounds: [minutes: number, groups: string[] | undefined, status: number][] = [
+      ...[2, 4].map((minutes): [number, string[], number] => [minutes, ['platform'], 200]),
+      [6, [], 403],
+      [8, ['platform'], 200],
+      [10, undefined, 401],
+      [12, ['platform'], 401],
+    ];
+    let refreshes = 0;
+    for (const [minutes, groups, status] of rounds) {
+      const pair = await Promise.all([join(`p${minutes}`, minutes), join(`q${minutes}`, minutes)]);
+      if (groups === undefined) idp.users.delete('alice');
+      else idp.users.set('alice', { name: 'Alice', groups });
+      await expectAll(pair, status);
+      if (minutes < 10) expect(idp.grants).toEqual(Array(++refreshes).fill('refresh_token'));
+      for (const one of pair) await servers.stop(one);
+    }
+    expect(idp.grants.length - refreshes).toBeLessThanOrEqual(1);
+    await expectAll([first, first], 401);
+    idp.users.set('alice', { name: 'Alice', groups: ['platform'] });
+  });
+
   it('end a session that was signed out or whose user was suspended in another process', async () => {
     const second = await join('third');
     const [one, two] = [await signIn(first, first), await signIn(second, first)];
@@ -123,7 +173,9 @@ describe.skipIf(replicasMissing)('users of several processes (needs PostgreSQL, 
   it('leave nothing in the database with which anybody could be signed in', async () => {
     const url = settings.KRMHUB_DATABASE_URL!;
     const rows = await query<Record<string, unknown>>(url, 'SELECT * FROM operator_session');
-    const text = JSON.stringify([...rows, ...(await query<object>(url, 'SELECT * FROM registry_user'))]);
+    for (const table of ['registry_user', 'sign_in', 'token', 'login_request'])
+      rows.push(...(await query<Record<string, unknown>>(url, `SELECT * FROM ${table}`)));
+    const text = JSON.stringify(rows);
     expect(text).not.toMatch(/eyJ|krmhub_[0-9a-f]{8}/);
     expect(text).not.toContain(idp.client.client_secret);
   });

@@ -63,7 +63,7 @@ export interface Config {
   auditDays: number;
   /** Longest time until a new token expires. */
   maxTokenDays: number;
-  /** How long the tokens of a user work after the last sign-in. */
+  /** How long tokens of a user work whose provider cannot be asked again; 0 for an hour. */
   oidcConfirmDays: number;
   /** How long a registry that stops serves requests, while it is not ready. */
   shutdownDelaySeconds: number;
@@ -252,7 +252,7 @@ export function readConfig(
     snapshotValidDays: days('snapshotValidDays', 1),
     catalogRestoreDays: days('catalogRestoreDays', 0),
     maxTokenDays: days('maxTokenDays', 1),
-    oidcConfirmDays: days('oidcConfirmDays', 1),
+    oidcConfirmDays: days('oidcConfirmDays', 0),
   };
   const shutdownDelay = text('shutdownDelaySeconds');
   if (!/^\d{1,3}$/.test(shutdownDelay.value) || !isBetween(Number(shutdownDelay.value), 0, 300)) {

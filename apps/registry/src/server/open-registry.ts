@@ -29,8 +29,7 @@ import { openTakedownRecord } from '../publish/takedown/record.js';
 import { finishPendingTakedowns } from '../publish/takedown/takedown.js';
 import { SigningTrust } from '../publish/trust/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
-import { SignInProviders } from '../sign-in/sign-in-providers.js';
-import { SignIns } from '../sign-in/sign-ins.js';
+import { openSignIns } from '../sign-in/sign-ins.js';
 import { openBlobStores } from '../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../store/blobs/folder.js';
 import { prepareDataFolder } from '../store/data-folder.js';
@@ -299,7 +298,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       stopping.add(() => kept.stop());
       missingCatalogs = () => kept.missing();
     }
-    const signIn = new SignInProviders(config, { temporaryFolder: paths.fetching, clock });
     const shutdown = { begun: false };
     await processes.onLead({
       async start() {
@@ -361,8 +359,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...exposureChecks({ config, access, store }),
       findProof,
       issuerKeys,
-      signIn,
-      signIns: new SignIns({ store, signIn, clock, log }),
+      ...openSignIns(config, { store, temporaryFolder: paths.fetching, clock, log }),
       ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,
       // An operator who has blobs in another store expects definitions there.

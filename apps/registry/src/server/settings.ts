@@ -128,7 +128,7 @@ export const SETTINGS = {
   },
   snapshotValidDays: {
     name: 'KRMHUB_SNAPSHOT_VALID_DAYS',
-    unit: 'days, 1 to 3650',
+    unit: 'days, 0 to 3650',
     default: '30',
     why: 'Validity of a snapshot signature, which states that the snapshot is the newest of its catalog. The registry renews it after half of this time. When it expires, clients reject old copies and registries that were down for too long.',
   },
@@ -152,9 +152,9 @@ export const SETTINGS = {
   },
   oidcConfirmDays: {
     name: 'KRMHUB_OIDC_CONFIRM_DAYS',
-    unit: 'days, 1 to 3650',
+    unit: 'days, 0 to 3650',
     default: '30',
-    why: 'How long the personal tokens of a user work after the last sign-in, or after the last news from the directory. The groups of the user at the provider can be different since then.',
+    why: 'How long the personal tokens of a user work after the provider or the directory last confirmed the user, where the registry cannot ask the provider again. The groups of the user at the provider can be different since then. With 0, they work for an hour. See [Sign in with an identity provider](sign-in.md#how-long-personal-tokens-work).',
   },
   shutdownDelaySeconds: {
     name: 'KRMHUB_SHUTDOWN_DELAY_SECONDS',

@@ -2,7 +2,6 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { SourceFailure } from '@krmhub/sources';
-import type { ProviderTokens } from './identity-provider.js';
 import type { ProviderSettings } from './provider-settings.js';
 
 type Named = Pick<ProviderSettings, 'name'>;
@@ -97,16 +96,6 @@ export class ProviderRefusal extends KrmhubError {
   ) {
     super('unauthorized', message, options);
     this.isOfUser = isOfUser;
-  }
-}
-
-/** The provider confirmed a user whose claims cannot be read, and gave tokens. */
-export class UnreadUser extends KrmhubError {
-  readonly tokens: ProviderTokens;
-
-  constructor({ code, message, hint, cause }: KrmhubError, tokens: ProviderTokens) {
-    super(code, message, defined({ hint, cause }));
-    this.tokens = tokens;
   }
 }
 

@@ -52,6 +52,18 @@ describe('signing in', () => {
     expect(url.searchParams.get('scope')).toBe('openid groups');
   });
 
+  it.each<[string, string | undefined, boolean]>([
+    ['names the scope', 'openid offline_access', true],
+    ['names others', 'openid', false],
+    ['names none', undefined, true],
+  ])('knows refresh tokens for offline use, if the response %s', async (_, scope, isOffline) => {
+    await start();
+    client.idp.editTokens = ({ scope: __, ...body }) => (scope === undefined ? body : { ...body, scope });
+    expect((await client.signIn(client.provider())).tokens.isOffline).toBe(isOffline);
+    const usual = client.provider({ scopes: ['openid'] });
+    expect((await client.signIn(usual)).tokens.isOffline).toBe(scope === undefined ? false : isOffline);
+  });
+
   it('uses the configured claims', async () => {
     await start({ isIdTokenComplete: true });
     client.idp.editClaims = (claims) => ({ ...claims, oid: 'object-1', roles: 'admins' });

@@ -11,19 +11,12 @@
  * @module
  */
 
-import type { JsonObject } from '@krmhub/schema';
+import { type JsonObject, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Configuration, IDToken, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import { fetchConfiguration } from '../trusted-publishers/issuer-configuration.js';
-import {
-  explainFailure,
-  ProviderRefusal,
-  refused,
-  tokenProblem,
-  UnreadUser,
-  unavailable,
-} from './explain-failure.js';
+import { explainFailure, ProviderRefusal, refused, tokenProblem, unavailable } from './explain-failure.js';
 import type { ProviderFetch } from './provider-http.js';
 import type { ProviderSettings } from './provider-settings.js';
 import { type ConfirmedUser, isComplete, readUserClaims } from './read-user-claims.js';
@@ -79,6 +72,16 @@ export interface ProviderTokens {
 export interface Confirmation {
   user: ConfirmedUser;
   tokens: ProviderTokens;
+}
+
+/** The provider confirmed a user whose claims cannot be read, and gave tokens. */
+export class UnreadUser extends KrmhubError {
+  readonly tokens: ProviderTokens;
+
+  constructor({ code, message, hint, cause }: KrmhubError, tokens: ProviderTokens) {
+    super(code, message, defined({ hint, cause }));
+    this.tokens = tokens;
+  }
 }
 
 interface Known {

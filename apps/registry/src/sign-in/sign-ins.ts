@@ -14,9 +14,14 @@ import { sealText, tryOpenText } from '../http/auth/sealed-text.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { SignInRecord, SignInStore } from '../store/sign-in-store.js';
-import { ProviderRefusal, UnreadUser } from './explain-failure.js';
-import type { Confirmation, IdentityProvider, ProviderTokens } from './identity-provider.js';
-import type { SignInProviders } from './sign-in-providers.js';
+import { ProviderRefusal } from './explain-failure.js';
+import {
+  type Confirmation,
+  type IdentityProvider,
+  type ProviderTokens,
+  UnreadUser,
+} from './identity-provider.js';
+import { SignInProviders } from './sign-in-providers.js';
 
 const PURPOSE = 'tokens of the provider';
 const KEY_BYTES = 32;
@@ -173,6 +178,15 @@ export class SignIns implements SignInChecker {
   #time(at: number): string {
     return new Date(at).toISOString();
   }
+}
+
+/** Returns the identity providers of a registry, and the sign-ins of its users. */
+export function openSignIns(
+  config: ConstructorParameters<typeof SignInProviders>[0],
+  { temporaryFolder, ...deps }: Omit<SignInDeps, 'signIn'> & { temporaryFolder: string },
+): { signIn: SignInProviders; signIns: SignIns } {
+  const signIn = new SignInProviders(config, { temporaryFolder, clock: deps.clock });
+  return { signIn, signIns: new SignIns({ ...deps, signIn }) };
 }
 
 /** Milliseconds between two looks at what another process does. */

@@ -28,6 +28,8 @@ export interface TestProviderOptions {
   redirectUri: string;
   /** Whether it gives refresh tokens; default: true. */
   refreshes?: boolean;
+  /** Whether they are for offline use, and do not end with the session of the user there; default: false. */
+  isOffline?: boolean;
   /** Claims that only the userinfo endpoint has; default: all but `sub`. */
   isIdTokenComplete?: boolean;
   /** More settings of `oidc-provider`. */
@@ -60,10 +62,12 @@ export class TestProvider {
   /** Responds instead of it, if it returns true. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   readonly #server: Server;
+  readonly #isOffline: boolean;
   #handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
 
-  private constructor(server: Server, signer: TestIssuer) {
+  private constructor(server: Server, signer: TestIssuer, isOffline: boolean) {
     this.#server = server;
+    this.#isOffline = isOffline;
     this.signer = signer;
     this.issuer = signer.issuer;
   }
@@ -76,7 +80,7 @@ export class TestProvider {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const made = new TestProvider(server, await TestIssuer.create(issuer));
+    const made = new TestProvider(server, await TestIssuer.create(issuer), options.isOffline === true);
     made.users.set('alice', { name: 'Alice Example', email: 'alice@example.com', groups: ['platform'] });
     ownKey ??= generateKeyPair('RS256', { extractable: true }).then(({ privateKey }) =>
       exportJWK(privateKey),
@@ -179,6 +183,7 @@ export class TestProvider {
     const { jti: _, ...claims } = decodeJwt(body.id_token);
     const now = new Date();
     const id_token = await this.signer.sign(this.editClaims(claims), { now });
-    ctx.body = await this.editTokens({ ...body, id_token });
+    const scope = this.#isOffline ? `${body.scope} offline_access` : body.scope;
+    ctx.body = await this.editTokens({ ...body, scope, id_token });
   }
 }

@@ -18,7 +18,7 @@ import type { UserSettings } from './user-session.js';
  */
 const TOKEN_PATTERN = /^krmhub_([a-f0-9]{64})([a-f0-9]{8})$/;
 const MILLISECONDS_PER_DAY = 86_400_000;
-/** Days for which the groups of a user count after the last sign-in. */
+/** Days for which the groups of a user count after the last sign-in, if the provider cannot be asked. */
 const DEFAULT_CONFIRM_DAYS = 30;
 
 export function newSecret(): string {

@@ -4,7 +4,10 @@ import type { OpenSignIn } from './open-sign-in.js';
 
 /** Settings of the registry that decide about users. */
 export interface UserSettings {
-  /** Days after which a user must sign in again, because the provider may have changed the groups. */
+  /**
+   * Days after which a user must sign in again whose provider cannot be asked, because it may have changed the groups. 0 for
+   * an hour.
+   */
   oidcConfirmDays?: number;
   /** The identity providers; a directory (SCIM) manages the users of the first one. */
   signIn?: readonly { issuer: string }[];
