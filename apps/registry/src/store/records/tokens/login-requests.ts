@@ -33,7 +33,8 @@ const answer = text(
      WHERE code = :code AND state = 'pending' AND expires_at > :at`,
 );
 const use = text(
-  `UPDATE login_request SET state = 'used' WHERE hash = :hash AND state = 'approved' AND expires_at > :at`,
+  `UPDATE login_request SET state = 'used', sign_in = NULL, sign_in_key = NULL
+     WHERE hash = :hash AND state = 'approved' AND expires_at > :at`,
 );
 
 export function loginRows({ readOne, write }: Sql): LoginStore {
