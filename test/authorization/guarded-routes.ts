@@ -269,6 +269,24 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  reportConsumer: {
+    method: 'PUT',
+    target: () => fillPath('reportConsumer', {}),
+    body: (count) =>
+      JSON.stringify({
+        name: `package-${count}`,
+        releases: [{ group, kind, version: 'v1', release: '1.0.0' }],
+      }),
+    type: 'application/json',
+    needs: 'any',
+    ofGroup: false,
+  },
+  functionConsumers: {
+    method: 'GET',
+    target: () => fillPath('functionConsumers', { group, kind }),
+    needs: 'publish',
+    ofGroup: true,
+  },
   whoami: { method: 'GET', target: () => fillPath('whoami', {}), needs: 'any', ofGroup: false },
   audit: { method: 'GET', target: () => fillPath('audit', {}), needs: 'audit', ofGroup: false },
   listTokens: { method: 'GET', target: () => fillPath('tokens', {}), needs: 'admin', ofGroup: false },

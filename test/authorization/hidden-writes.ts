@@ -65,6 +65,13 @@ const BODIES: Partial<Record<RouteName, Pick<NamedWrite, 'body' | 'type'>>> = {
     },
     type: JSON_TYPE,
   },
+  reportConsumer: {
+    body: (letter) => {
+      const { group, kind } = namesWith(letter);
+      return JSON.stringify({ name: 'a', releases: [{ group, kind, version: 'v1', release: '1.1.0' }] });
+    },
+    type: JSON_TYPE,
+  },
   deleteCatalog: { body: reason, type: JSON_TYPE },
   restoreCatalog: {},
   cut: {},

@@ -41,7 +41,7 @@ const NEUTRAL: ReadonlySet<string> = new Set([
 const TOLD: ReadonlySet<string> = new Set(['whoami', 'audit']);
 
 /** Reads of administrators, by their names in the contract. */
-const ADMINISTRATORS: ReadonlySet<string> = new Set(['sourceCopy', 'catalogInputs']);
+const ADMINISTRATORS: ReadonlySet<string> = new Set(['sourceCopy', 'catalogInputs', 'functionConsumers']);
 
 /** What some viewers may not see. */
 export const HIDDEN_LETTERS: readonly Letter[] = ['x', 'y'];

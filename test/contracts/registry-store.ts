@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { accessContract } from './access-store.js';
 import { auditContract, auditedActsContract } from './audit-store.js';
+import { consumerContract } from './consumer-store.js';
 import { directoryContract } from './directory-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
@@ -65,6 +66,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     sessionContract(() => harness.store);
     loginContract(() => harness.store);
     signInContract(() => harness.store);
+    consumerContract(() => harness.store);
     directoryContract(() => harness.store);
     uploadContract(() => harness.store);
     profileContract(() => harness.store);

@@ -248,6 +248,7 @@ const LATER_TABLES = [
   ...['scim_member', 'scim_group', 'scim_user'],
   ...['release_notes', 'release_words', 'access', 'owner_claim', 'audit', 'release_run'],
   ...['trusted_publisher', 'used_identity_token', 'sign_in', 'registry_user'],
+  ...['consumer', 'consumed_release'],
 ];
 const LATER_COLUMNS = [
   'function.published',

@@ -53,6 +53,12 @@ export const SERVER_LIMITS = {
   maxCountedRefusals: 200,
   /** Interval at which the registry checks whether the hour of such counts is over. */
   countedRefusalsMilliseconds: 60_000,
+  /** Time for which the report about a package counts. */
+  consumerMilliseconds: 7_776_000_000,
+  /** Packages that one team, user, or token reports. */
+  maxConsumers: 1_000,
+  /** Names of public packages in a response. */
+  maxConsumerNames: 50,
   /** Rows of the audit log in memory during an export. */
   auditBatch: 500,
   /** Rows of the audit log that one transaction deletes. */

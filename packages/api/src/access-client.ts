@@ -10,10 +10,13 @@ import type {
   CheckedPublishers,
   CheckPublishersRequest,
   ClaimRequest,
+  ConsumerReport,
+  ConsumerResult,
   CreatedToken,
   CreateTokenRequest,
   ExchangedToken,
   ExchangeRequest,
+  FunctionConsumers,
   Identity,
   LoginRequest,
   LoginResult,
@@ -167,6 +170,16 @@ export class AccessClient {
   /** A page of users. `q` is a text in the name or the e-mail address. */
   users(query: { q?: string | undefined; after?: string | undefined; limit?: number }): Promise<UserPage> {
     return this.json('users', fillPath('users', {}), { ...LIST, query });
+  }
+
+  /** Replaces what this team, user, or token reported about a package. */
+  reportConsumer(report: ConsumerReport): Promise<ConsumerResult> {
+    return this.json('reportConsumer', fillPath('reportConsumer', {}), { ...asJson(report), method: 'PUT' });
+  }
+
+  /** Counts the packages that use a function. */
+  functionConsumers(group: string, kind: string): Promise<FunctionConsumers> {
+    return this.json('functionConsumers', fillPath('functionConsumers', { group, kind }), LIST);
   }
 
   user(id: string): Promise<UserReport> {

@@ -14,6 +14,7 @@ import * as parameters from './parameters.js';
 
 export * from './access-model.js';
 export { Diagnostic, Replacement, Takedown } from './base-model.js';
+export * from './consumer-model.js';
 export * from './function-model.js';
 export * from './login-model.js';
 export * from './owner-model.js';

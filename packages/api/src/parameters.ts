@@ -49,6 +49,10 @@ export const REQUEST_LIMITS = {
   maxUserLimit: 1_000,
   /** Default page of users. */
   defaultUserLimit: 100,
+  /** Releases in a report about a package. Large packages use dozens of functions. */
+  maxReportedReleases: 500,
+  /** Fields of one of these releases. Large functionConfigs have dozens. */
+  maxReportedFields: 200,
   /** Longest time until a new token expires: ten years. A registry can have a lower limit. */
   maxTokenDays: 3_650,
   /** Time until a new token expires, unless the request has another: a quarter. */

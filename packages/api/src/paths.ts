@@ -13,6 +13,8 @@ export const PATHS = {
   deprecate: '/api/v1/functions/{group}/{kind}/releases/{release}/deprecate',
   undeprecate: '/api/v1/functions/{group}/{kind}/releases/{release}/undeprecate',
   takedown: '/api/v1/functions/{group}/{kind}/releases/{release}/takedown',
+  functionConsumers: '/api/v1/functions/{group}/{kind}/consumers',
+  reportConsumer: '/api/v1/consumers',
   renovate: '/api/v1/renovate/{group}/{kind}',
   renovateImage: '/api/v1/renovate/images',
   renovatePreset: '/renovate.json',

@@ -10,6 +10,7 @@
 
 import { ACCESS_ROUTES } from './access-routes.js';
 import { CATALOG_ROUTES } from './catalog-routes.js';
+import { CONSUMER_ROUTES } from './consumer-routes.js';
 import { FUNCTION_ROUTES } from './function-routes.js';
 import { LOGIN_ROUTES } from './login-routes.js';
 import { OWNER_ROUTES } from './owner-routes.js';
@@ -26,6 +27,7 @@ import { USER_ROUTES } from './user-routes.js';
 export const ROUTES = {
   ...FUNCTION_ROUTES,
   ...CATALOG_ROUTES,
+  ...CONSUMER_ROUTES,
   ...SOURCE_ROUTES,
   ...OWNER_ROUTES,
   ...TRUSTED_PUBLISHER_ROUTES,

@@ -94,6 +94,7 @@ export * from './policy/source-requirements.js';
 export * from './policy/test-reports.js';
 export * from './ports/audit-store.js';
 export * from './ports/blob-store.js';
+export * from './ports/consumer-store.js';
 export * from './ports/entry-records.js';
 export * from './ports/event-store.js';
 export * from './ports/function-name.js';

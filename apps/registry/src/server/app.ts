@@ -28,6 +28,7 @@ import { bundleRoutes } from '../routes/bundles.js';
 import { catalogInputsRoute } from '../routes/catalog-inputs.js';
 import { catalogReleasesRoute } from '../routes/catalog-releases.js';
 import { catalogRoutes } from '../routes/catalogs.js';
+import { consumerRoutes } from '../routes/consumers.js';
 import { eventRoutes } from '../routes/events.js';
 import { functionRoutes } from '../routes/functions.js';
 import { functionsExportRoute } from '../routes/functions-export.js';
@@ -138,6 +139,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   snapshotRoutes(app, registry);
   signatureRoutes(app, registry);
   operationRoutes(app, registry);
+  consumerRoutes(app, registry);
   renovateRoutes(app, { ...registry, pages: { functionPath, releasePath } });
   webRoutes(app, { ...registry, sessions, site });
   refuseOtherMethods(app, [

@@ -1,10 +1,10 @@
-import type { AuditStore } from '@krmhub/catalog';
+import type { AuditStore, ConsumerStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { RepeatedWork } from '../workers/processes/repeated-work.js';
 
 export interface AuditKeeperDeps {
-  store: Pick<AuditStore, 'auditHead' | 'pruneAudit'>;
+  store: Pick<AuditStore, 'auditHead' | 'pruneAudit'> & Pick<ConsumerStore, 'deleteConsumers'>;
   clock: () => Date;
   log: Log;
   config: {
@@ -14,7 +14,7 @@ export interface AuditKeeperDeps {
 }
 
 /**
- * Once a day and at start, prunes the audit log, and writes its head to the log of the registry: who can change the
+ * Once a day and at start, prunes the audit log and the reports of consumers, and writes its head to the log of the registry: who can change the
  * database cannot change what a log collector has, so a chain that was written again does not match.
  */
 export class AuditKeeper extends RepeatedWork {
@@ -36,6 +36,7 @@ export class AuditKeeper extends RepeatedWork {
     for (let deleted = limit; auditDays > 0 && deleted === limit && !this.isStopped; ) {
       deleted = await store.pruneAudit({ before, at: now.toISOString(), limit });
     }
+    await store.deleteConsumers(new Date(now.getTime() - SERVER_LIMITS.consumerMilliseconds).toISOString());
     const head = await store.auditHead();
     if (head !== undefined) log.info(head, 'head of the audit log');
   }

@@ -206,6 +206,8 @@ const GUARDS: Guards = {
   appliedAccess: 'unseen',
   // Its answers are in owners/read-owners.ts.
   ownerClaims: 'unseen',
+  // For those who may publish the function.
+  countConsumers: 'unseen',
   trustedPublishers: 'unseen',
   auditRows: 'unseen',
   auditHead: 'unseen',
@@ -214,6 +216,8 @@ const GUARDS: Guards = {
       'applyAccess',
       'putOwnerClaim',
       'deleteOwnerClaim',
+      'putConsumer',
+      'deleteConsumers',
       'addTrustedPublisher',
       'removeTrustedPublisher',
       'exchangeToken',

@@ -11,6 +11,7 @@
 import type {
   AccessStore,
   AuditStore,
+  ConsumerStore,
   EventStore,
   FunctionStore,
   OwnerClaimStore,
@@ -45,6 +46,7 @@ export interface RegistryStore
     PolicyStore,
     AccessStore,
     OwnerClaimStore,
+    ConsumerStore,
     SourceStore,
     TokenStore,
     TrustedPublisherStore,

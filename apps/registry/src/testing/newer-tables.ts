@@ -6,6 +6,7 @@ export const DROP_NEWER_TABLES = [
   'DROP TABLE release_words; DROP TABLE function_text_whole',
   'DROP TABLE owner_claim',
   'DROP TABLE login_request; DROP TABLE IF EXISTS one_time_secret; DROP TABLE IF EXISTS operator_session',
+  'DROP TABLE consumer; DROP TABLE consumed_release',
   'DROP TABLE scim_member; DROP TABLE scim_group; DROP TABLE scim_user',
   'DROP INDEX token_sign_in; ALTER TABLE token DROP COLUMN sign_in; ALTER TABLE token DROP COLUMN sign_in_key',
   'DROP INDEX token_user; ALTER TABLE token DROP COLUMN user_id; DROP TABLE sign_in; DROP TABLE registry_user',

@@ -21,6 +21,7 @@ const ACTIONS = {
   'owner.release': 'ended the claim of a team to a group',
   'publisher.add': 'let a workflow publish',
   'publisher.remove': 'ended that a workflow may publish',
+  'consumer.report': 'reported what a package locks',
   'artifact.push': 'moved a tag of a repository to a manifest, or added a manifest without a tag',
   'artifact.untag': 'deleted a tag of a repository',
   'artifact.delete': 'deleted a manifest of a repository with its tags',

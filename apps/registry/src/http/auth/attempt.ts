@@ -28,6 +28,7 @@ const ATTEMPTS: Partial<Record<RouteName, [AuditAction, (params: Params) => stri
   claimGroup: ['owner.claim', group],
   verifyOwner: ['owner.verify', group],
   releaseGroup: ['owner.release', group],
+  reportConsumer: ['consumer.report', () => 'consumer'],
   addPublisher: ['publisher.add', () => 'trusted-publishers'],
   removePublisher: ['publisher.remove', ({ id }) => `trusted-publisher/${id}`],
   exchangeToken: ['token.create', () => 'tokens'],

@@ -14,6 +14,8 @@ export const RATE_LIMIT_CLASSES = {
   functionsExport: 'read',
   function: 'read',
   functionConfigSchema: 'read',
+  reportConsumer: 'write',
+  functionConsumers: 'read',
   renovate: 'read',
   renovateImage: 'read',
   renovatePreset: 'free',

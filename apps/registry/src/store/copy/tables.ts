@@ -1,6 +1,7 @@
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as artifacts from '../records/schema/artifacts.js';
 import { audit } from '../records/schema/audit.js';
+import { consumedReleases, consumers } from '../records/schema/consumers.js';
 import { directoryGroups, directoryMembers, directoryUsers } from '../records/schema/directory.js';
 import { ownerClaims } from '../records/schema/owner-claims.js';
 import { releaseFiles } from '../records/schema/release-files.js';
@@ -43,6 +44,8 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
   schema.policies,
   schema.access,
   ownerClaims,
+  consumers,
+  consumedReleases,
   trustedPublishers,
   usedIdentityTokens,
   schema.takedowns,

@@ -12,6 +12,7 @@ import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
 import { auditRows } from '../records/audit/audit.js';
 import { eventRows } from '../records/events/events.js';
+import { consumerRows } from '../records/functions/consumers.js';
 import { functionRows } from '../records/functions/functions.js';
 import { ownerClaimRows } from '../records/functions/owner-claims.js';
 import { policyRows } from '../records/functions/policies.js';
@@ -84,6 +85,7 @@ export function openPostgresStore(
     ...settingRows(sql),
     ...policyRows(sql),
     ...ownerClaimRows(sql),
+    ...consumerRows(sql),
     ...trustedPublisherRows(sql),
     ...userRows(sql),
     ...directoryUserRows(sql),

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DROP_NEWER_TABLES } from '../../testing/newer-tables.js';
 import * as artifacts from '../records/schema/artifacts.js';
 import * as audit from '../records/schema/audit.js';
+import * as consumers from '../records/schema/consumers.js';
 import * as directory from '../records/schema/directory.js';
 import * as loginRequests from '../records/schema/login-requests.js';
 import * as ownerClaims from '../records/schema/owner-claims.js';
@@ -56,6 +57,7 @@ describe('migrations', () => {
     const connection = openConnection(':memory:');
     const tables = Object.values({
       ...audit,
+      ...consumers,
       ...directory,
       ...catalogs,
       ...releaseFiles,
