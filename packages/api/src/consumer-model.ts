@@ -4,8 +4,8 @@ import * as parameters from './parameters.js';
 
 /** The JSON of reports about packages that use functions. */
 
-/** Fields from the functionConfig, with `[]` for items of a list, and `*` for keys that the schema does not declare. */
-const FIELD = /^[\w$@/*-]+(?:\[\])*(?:\.[\w$@/*-]+(?:\[\])*)*$/;
+/** Fields from the functionConfig, with `[*]` for the items of a list, and `*` for keys that the schema does not declare. */
+const FIELD = /^[\w$*-]+(?:\[\*\])*(?:\.[\w$*-]+(?:\[\*\])*)*$/;
 
 const ConsumedRelease = z.object({
   group: parameters.Group,
@@ -20,7 +20,7 @@ const ConsumedRelease = z.object({
       .max(parameters.REQUEST_LIMITS.maxReportedFields)
       .openapi({
         description:
-          'Paths of the fields that the functionConfigs set, as the schema declares them, without values: `spec.items[].name`, with `*` for keys that it does not declare',
+          'Paths of the fields that the functionConfigs set, as the schema declares them, without values: `spec.items[*].name`, with `*` for keys that it does not declare',
         example: ['labels.*', 'selector'],
       }),
   ),

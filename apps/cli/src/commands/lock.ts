@@ -12,6 +12,10 @@ import { kustomizeOption, readResolution, splitArguments } from './options.js';
 interface LockCommandOptions extends Omit<FnCommandOptions, 'output'> {
   check?: boolean;
   upgrade?: string[] | true;
+  dryRun?: boolean;
+  report?: boolean;
+  reportAs?: string;
+  reportFields?: boolean;
   preview?: boolean;
   interactive?: boolean;
   kustomize?: string;
@@ -41,6 +45,10 @@ export function registerLock(program: Command, io: Io): void {
       '--upgrade [kind...]',
       'Resolve these kinds and images again, and print the changes. Default: all.',
     )
+    .option('--dry-run', 'Write and send nothing, and print what would be written and sent.')
+    .option('--report', 'Report to the registries of its catalogs which releases the package locks.')
+    .option('--report-as <name>', 'Report under this public name. By default, the name is a hash.')
+    .option('--report-fields', 'Report also which fields the functionConfigs set, without values.')
     .option('--preview', 'Do not write. Print what would change, also in the rendered manifests.')
     .option('--interactive', 'Ask for each function before it is upgraded.')
     .addOption(kustomizeOption())
@@ -60,6 +68,10 @@ it does not write the file. Commit krmhub.lock with the package.
 The command prints upgrades in the classes of \`krmhub catalog diff\`.
 krmhub docs lock describes the file.
 
+With --report, the owners of functions learn how many packages lock a release,
+and would break by a new one. Nothing is sent otherwise. The command prints
+exactly what it sends.
+
 --preview renders the package with both locks, as \`krmhub build\`,
 \`krmhub fn render\`, or \`krmhub fn run\` does, and prints the difference of each
 resource. Functions run with the options that these commands need. Values of
@@ -76,7 +88,8 @@ Examples:
   krmhub lock app -c default --upgrade SetLabels -o json
   krmhub lock app -c default --upgrade --preview
   krmhub lock app -c default --upgrade --preview -o markdown > pull-request.md
-  krmhub lock app -c default --upgrade --interactive`,
+  krmhub lock app -c default --upgrade --interactive
+  krmhub lock app -c default --check --report --report-as shop`,
     )
     .action(async (_target: string, _flags: string[], options: LockCommandOptions, command: Command) => {
       const { own, following } = splitArguments(command, command.args);
@@ -101,12 +114,22 @@ Examples:
       }
       const { lockPackage } = await import('../lock/lock-package.js');
       if (output === 'markdown') throw new KrmhubError('usage', '-o markdown requires --preview');
-      await lockPackage(io, target, { ...plan, check, output });
+      const { dryRun = false, report = false, reportAs, reportFields } = options;
+      const reporting = { report, ...defined({ reportAs, reportFields }) };
+      await lockPackage(io, target, { ...plan, ...reporting, check, dryRun, output });
     });
 }
 
 function checkOptions(command: Command, options: LockCommandOptions, following: readonly string[]): void {
-  const { preview, interactive, upgrade, check } = options;
+  const { preview, interactive, upgrade, check, report, reportAs, reportFields } = options;
+  if (report !== true && (reportAs !== undefined || reportFields === true)) {
+    throw new KrmhubError('usage', '--report-as and --report-fields are for --report', {
+      hint: 'Add --report, with --dry-run to see first what it sends.',
+    });
+  }
+  if (report === true && preview === true) {
+    throw new KrmhubError('usage', '--preview reports nothing: use --report without it');
+  }
   if (interactive === true && (upgrade === undefined || check === true)) {
     throw new KrmhubError(
       'usage',

@@ -6,13 +6,21 @@
  * @module
  */
 
+import path from 'node:path';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { defined } from '@krmhub/schema/defined';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import { type ChosenPlanOptions, planChosen } from './choose-upgrades.js';
+import type { LockPlan } from './plan-lock-file.js';
+import type { PlannedReport, ReportOptions } from './report-consumer.js';
 
-export interface LockOptions extends ChosenPlanOptions {
+export interface LockOptions extends ChosenPlanOptions, ReportOptions {
+  /** Report to the registries of its catalogs which releases the package locks. */
+  report: boolean;
+  /** Write and send nothing. */
+  dryRun: boolean;
   output: OutputFormat;
   /** Change nothing, and fail if something would change. */
   check: boolean;
@@ -20,10 +28,24 @@ export interface LockOptions extends ChosenPlanOptions {
 
 /** Writes the lock file of a package as `planChosen` plans it. */
 export async function lockPackage(io: Io, target: string, options: LockOptions): Promise<void> {
-  const { file, command, stored, text, report } = await planChosen(io, target, options);
-  const { isChanged } = report;
-  if (isChanged && !options.check) await writeFileAtomically(file, text, { overwrite: true });
+  const plan = await planChosen(io, target, options);
+  const { file, command, stored, text } = plan;
+  const { isChanged } = plan.report;
+  const { check, dryRun } = options;
+  // A lock file that is out of date is not what runs.
+  const reports = options.report && !(check && isChanged) ? await planned(io, plan, options) : undefined;
+  if (isChanged && !check && !dryRun) await writeFileAtomically(file, text, { overwrite: true });
+  const report = { ...plan.report, ...defined({ reports }) };
   const { printLockReport } = await import('./print-lock.js');
   await printLockReport(io, report, { ...options, command, before: stored?.text ?? '', after: text });
-  if (isChanged && options.check) io.exitCode = FINDINGS;
+  if (isChanged && check) io.exitCode = FINDINGS;
+  if (reports === undefined) return;
+  const { printReports, sendReports } = await import('./report-consumer.js');
+  await printReports(io, reports, { isDryRun: dryRun });
+  if (!dryRun) await sendReports(io, reports);
+}
+
+async function planned(io: Io, plan: LockPlan, options: LockOptions): Promise<PlannedReport[]> {
+  const { planReports } = await import('./report-consumer.js');
+  return planReports(io, plan, path.dirname(plan.file), options);
 }

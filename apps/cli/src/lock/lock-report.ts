@@ -1,5 +1,6 @@
 import type { ImageChange } from '@krmhub/catalog';
 import type { FunctionChange } from './function-changes.js';
+import type { PlannedReport } from './report-consumer.js';
 
 /** The result of a run; the JSON of `krmhub lock`. */
 export interface LockReport {
@@ -15,4 +16,6 @@ export interface LockReport {
   unlocked: number;
   changes: FunctionChange[];
   imageChanges: ImageChange[];
+  /** With `--report`: what was sent to each registry; with `--dry-run`, it would be. */
+  reports?: PlannedReport[];
 }

@@ -57,6 +57,8 @@ export interface LockPlan {
   /** The bytes to write. */
   text: string;
   uses: readonly LockedUse[];
+  /** The functions of the package. */
+  listed: readonly ListedFunction[];
   report: LockReport;
 }
 
@@ -107,7 +109,7 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
     changes,
     imageChanges: compareLockedImages(before, lock),
   };
-  return { file, command, layer, stored, lock, text, uses, report };
+  return { file, command, layer, stored, lock, text, uses, listed, report };
 }
 
 async function readPackage(

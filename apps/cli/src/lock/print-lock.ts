@@ -31,10 +31,18 @@ export async function printLockReport(
   {
     output,
     check,
+    dryRun,
     command,
     before,
     after,
-  }: { output: OutputFormat; check: boolean; command: string; before: string; after: string },
+  }: {
+    output: OutputFormat;
+    check: boolean;
+    dryRun: boolean;
+    command: string;
+    before: string;
+    after: string;
+  },
 ): Promise<void> {
   const difference = check ? lineDiff(before, after) : [];
   const data = { ...report, ...defined({ difference: check ? difference : undefined }) };
@@ -47,6 +55,7 @@ export async function printLockReport(
   const size = sizeText(report);
   const file = escapeControls(report.file);
   if (!report.isChanged) await printLine(io, `${file} is up to date: ${size}`);
+  else if (dryRun && !check) await printLine(io, `would write ${file}: ${size}`);
   else
     await printLine(io, check ? `${file} is out of date; update it: ${command}` : `wrote ${file}: ${size}`);
 }

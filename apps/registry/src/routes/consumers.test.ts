@@ -35,7 +35,7 @@ describe('reports of packages', () => {
     const { status, body } = await report(
       {
         name: 'github.com/example/shop#apps/web',
-        releases: [v1('1.0.0', ['labels.*', 'spec.items[].name'])],
+        releases: [v1('1.0.0', ['labels.*', 'spec.items[*].name'])],
       },
       reader,
     );
@@ -51,7 +51,7 @@ describe('reports of packages', () => {
       ],
       fields: [
         { version: 'v1', field: 'labels.*', packages: 2 },
-        { version: 'v1', field: 'spec.items[].name', packages: 1 },
+        { version: 'v1', field: 'spec.items[*].name', packages: 1 },
       ],
       names: ['github.com/example/shop#apps/web'],
     });
