@@ -71,6 +71,15 @@ describe('the tests of limits', () => {
     maxHistoryReleases: 'apps/registry/src/routes/catalog-releases.test.ts',
     maxHistoryDefinitionBytes: 'apps/registry/src/routes/catalog-releases.test.ts',
     maxHistoryStates: 'test/contracts/snapshot-store-releases.ts',
+    ...Object.fromEntries(
+      [
+        'consumerMilliseconds',
+        'maxConsumers',
+        'maxConsumerNames',
+        'maxReportedReleases',
+        'maxReportedFields',
+      ].map((name) => [name, 'apps/registry/src/routes/consumers.test.ts']),
+    ),
     maxFormBytes: 'apps/registry/src/web/operate/forms.test.ts',
     maxFileRowBytes: 'apps/registry/src/publish/publish.test.ts',
     maxBlobRowBytes: 'apps/registry/src/oci/uploads.test.ts',

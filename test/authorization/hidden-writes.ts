@@ -129,6 +129,10 @@ export function namedWrites(): NamedWrite[] {
       path: (letter) => fill(path, letter) + query,
     });
   }
+  found.push({
+    ...{ route: 'functionConsumers', method: 'GET', of: 'functions' },
+    path: (letter) => fill(ROUTES.functionConsumers.path, letter),
+  });
   // The catalog of everything public had the hidden functions before they were hidden.
   found.push({
     ...{ route: 'catalogReleases', method: 'POST', of: 'functions', ...BODIES.catalogReleases },

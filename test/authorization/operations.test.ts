@@ -273,7 +273,9 @@ describe('every protected operation', () => {
         tries.push({ name: `${role.name}, ${trick.name}`, request: trick.apply(request) });
       }
     }
-    expect(tries.length).toBeGreaterThan(4 * PATH_TRICKS.length);
+    // Any valid token may do some.
+    const clients = route.needs === 'any' ? 2 : 5;
+    expect(tries.length).toBeGreaterThanOrEqual(clients * PATH_TRICKS.length);
     const before = await state();
     expect(await unexpectedResponses(tries, refused)).toEqual([]);
     expect(await state()).toBe(before);

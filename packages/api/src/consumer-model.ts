@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { exactOptional, Time } from './base-model.js';
+import { exactOptional } from './base-model.js';
 import * as parameters from './parameters.js';
 
 /** The JSON of reports about packages that use functions. */
@@ -51,7 +51,6 @@ export const ConsumerResult = z
     releases: z.number().int().openapi({
       description: 'Counted releases: those that this registry has, and that the client may read',
     }),
-    expiresAt: Time.openapi({ description: 'The report counts until then, unless it is sent again' }),
   })
   .openapi('ConsumerResult');
 

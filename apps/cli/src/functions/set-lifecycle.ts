@@ -2,7 +2,7 @@ import type { Release } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '@krmhub/schema/text';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { connect } from '../registry/connection.js';
@@ -76,6 +76,17 @@ export async function setLifecycle(
     ? `unchanged: ${name} is ${UNCHANGED[action]}`
     : `${DONE[action]} ${name}; ${CONSEQUENCE[action]}`;
   await printLine(io, line);
+  if (action === 'yank') {
+    const { readConsumers } = await import('./consumer-counts.js');
+    const counts = await readConsumers(client, { group, kind });
+    const locked = counts?.releases.filter((one) => one.release === release) ?? [];
+    const packages = locked.reduce((sum, one) => sum + one.packages, 0);
+    if (packages > 0)
+      await printLine(
+        io,
+        `  ${plural(packages, 'package')} reported that ${packages === 1 ? 'it locks' : 'they lock'} it`,
+      );
+  }
   const { replacement: used } = after.deprecated ?? {};
   if (action === 'deprecate' && used !== undefined) {
     await printLine(io, escapeControls(`  users are told to use ${formatReplacement(used)}`));

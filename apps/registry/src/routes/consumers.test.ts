@@ -115,6 +115,24 @@ describe('reports of packages', () => {
     expect((await counts(publisher, 'Nothing')).status).toBe(404);
   });
 
+  it('are limited for each reporter, and names are too', async () => {
+    for (let count = 0; count < SERVER_LIMITS.maxConsumers; count++) {
+      const { status } = await report({ name: `package-${count}`, releases: [v1('1.0.0')] });
+      if (status !== 200) expect([count, status]).toEqual([count, 200]);
+    }
+    expect((await report({ name: 'more', releases: [v1('1.0.0')] })).status).toBe(409);
+    expect((await report({ name: 'package-7', releases: [v1('1.1.0')] })).status).toBe(200);
+    const { packages, names } = (await counts()).body;
+    expect([packages, names.length]).toEqual([SERVER_LIMITS.maxConsumers, SERVER_LIMITS.maxConsumerNames]);
+  });
+
+  it('have as many releases and fields as are allowed', async () => {
+    const fields = Array.from({ length: 200 }, (_, at) => `a${at}`);
+    const releases = Array.from({ length: 499 }, (_, at) => v1(`9.0.${at}`));
+    const { status, body } = await report({ name: 'a', releases: [v1('1.0.0', fields), ...releases] });
+    expect([status, body.releases]).toEqual([200, 1]);
+  });
+
   it.each([
     ['a name with a space', { name: 'a b', releases: [] }],
     ['a field with a value', { name: 'a', releases: [v1('1.0.0', ['labels: x'])] }],

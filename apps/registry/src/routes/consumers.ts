@@ -38,16 +38,17 @@ export function consumerRoutes(app: RegistryApp, deps: ConsumerDeps): void {
         hint: 'Delete the reports of packages that no longer exist: send them without releases.',
       });
     }
-    const expiresAt = shifted(now, SERVER_LIMITS.consumerMilliseconds);
-    const result: ConsumerResult = { outcome, releases: releases.length, expiresAt };
+    const result: ConsumerResult = { outcome, releases: releases.length };
     return c.json(result);
   });
 
   serveRoute(app, ROUTES.functionConsumers, async (c, { params }) => {
     const token = await authenticate(c, deps);
     const { group, kind } = await findFunction(store, params);
-    const isOwn = lackingRights(access.rules, token, 'own', { group, kind }).length === 0;
-    if (!isOwn) refuseLacking(access.rules, token, 'publish', { group, kind });
+    // Who owns a group that only workflows publish in may not publish.
+    const owns = lackingRights(access.rules, token, 'own', { group, kind }).length === 0;
+    if (!owns || !token.scopes.includes('publish'))
+      refuseLacking(access.rules, token, 'publish', { group, kind });
     const since = shifted(clock(), -SERVER_LIMITS.consumerMilliseconds);
     const counts: FunctionConsumers = await store.countConsumers(
       { group, kind },

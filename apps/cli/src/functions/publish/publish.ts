@@ -68,7 +68,11 @@ export async function publish(io: Io, files: readonly string[], options: Publish
     const { submissions: bundled, signed } = await withBundles(io, client, read, readme, options, progress);
     const plans = await planAll(client, bundled, readme, allowBreaking, progress);
     await printChangeWarnings(io, plans, sources);
-    if (options.dryRun === true) return plans;
+    if (options.dryRun === true) {
+      const { printConsumers } = await import('../consumer-counts.js');
+      await printConsumers(io, client, plans);
+      return plans;
+    }
     await pushLocalScripts(io, scripts, options, progress);
     const stored = await storeAll(io, client, bundled, readme, options, progress);
     await progress.clear();
