@@ -99,6 +99,7 @@ const OTHER_ARGUMENT: Record<string, string> = {
   'keygen --out': 'names two files by their common start',
   'search --catalog': 'filters by the name of a catalog of the registry',
   'trust add --catalog': 'is the name in a signature',
+  'lock --report': 'sends a report to registries, and writes none to a file',
   'login --use': 'is the URL of a registry, not a function',
   'search --network': 'filters, so it needs true or false',
   'search --group': 'filters by a whole group, not by a glob',
