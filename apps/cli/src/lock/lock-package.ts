@@ -13,8 +13,9 @@ import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import { type ChosenPlanOptions, planChosen } from './choose-upgrades.js';
+import type { PlannedReport } from './lock-report.js';
 import type { LockPlan } from './plan-lock-file.js';
-import type { PlannedReport, ReportOptions } from './report-consumer.js';
+import type { ReportOptions } from './report-consumer.js';
 
 export interface LockOptions extends ChosenPlanOptions, ReportOptions {
   /** Report to the registries of its catalogs which releases the package locks. */

@@ -1,6 +1,6 @@
+import type { ConsumerReport } from '@krmhub/api/consumer-model';
 import type { ImageChange } from '@krmhub/catalog';
 import type { FunctionChange } from './function-changes.js';
-import type { PlannedReport } from './report-consumer.js';
 
 /** The result of a run; the JSON of `krmhub lock`. */
 export interface LockReport {
@@ -18,4 +18,10 @@ export interface LockReport {
   imageChanges: ImageChange[];
   /** With `--report`: what was sent to each registry; with `--dry-run`, it would be. */
   reports?: PlannedReport[];
+}
+
+/** What is sent to a registry. */
+export interface PlannedReport {
+  registry: string;
+  report: ConsumerReport;
 }

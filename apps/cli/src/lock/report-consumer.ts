@@ -9,6 +9,7 @@ import type { Io } from '../io/io.js';
 import { printLine, printWarning } from '../io/print.js';
 import { runHelper } from '../io/run-helper.js';
 import { findDefinition } from './find-definition.js';
+import type { PlannedReport } from './lock-report.js';
 import type { LockPlan, LockPlanOptions } from './plan-lock-file.js';
 
 /** Fields of one release that a report has. */
@@ -21,12 +22,6 @@ export interface ReportOptions {
   reportAs?: string;
   /** Report also which fields the functionConfigs set. */
   reportFields?: boolean;
-}
-
-/** What is sent to a registry. */
-export interface PlannedReport {
-  registry: string;
-  report: ConsumerReport;
 }
 
 /** Returns what to report about a package to each registry of its catalogs. Sends nothing. */

@@ -69,8 +69,7 @@ export async function publish(io: Io, files: readonly string[], options: Publish
     const plans = await planAll(client, bundled, readme, allowBreaking, progress);
     await printChangeWarnings(io, plans, sources);
     if (options.dryRun === true) {
-      const { printConsumers } = await import('../consumer-counts.js');
-      await printConsumers(io, client, plans);
+      await (await import('../consumer-counts.js')).printConsumers(io, client, plans);
       return plans;
     }
     await pushLocalScripts(io, scripts, options, progress);
