@@ -8,6 +8,7 @@ import {
   NO_ACCESS,
   ROLES,
   type Team,
+  VISIBILITIES,
   type Visibility,
   type VisibilityRule,
 } from './access-document.js';
@@ -203,11 +204,13 @@ export class AccessRules {
       isTrustedOnly:
         matching.find((rule) => rule.trustedPublishingOnly !== undefined)?.trustedPublishingOnly ?? false,
       functions: new Map(
-        // The most specific pattern is last, so that it wins.
+        // The most specific pattern is last, so that it wins; of a kind that it has twice, also in another case, the narrowest.
         matching
           .reverse()
           .flatMap(({ functions }) =>
-            functions.map(({ kind, visibility }) => [folded(kind), visibility] as const),
+            [...functions]
+              .sort((a, b) => VISIBILITIES.indexOf(a.visibility) - VISIBILITIES.indexOf(b.visibility))
+              .map(({ kind, visibility }) => [folded(kind), visibility] as const),
           ),
       ),
     };

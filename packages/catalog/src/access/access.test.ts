@@ -63,6 +63,19 @@ more: 1`);
     expect(diagnostics.map(({ code, range }) => `${range?.start.line} ${code}`)).toMatchSnapshot();
   });
 
+  it('hides a kind that a rule names twice as the narrowest says', () => {
+    for (const [first, second] of [
+      ['private', 'public'],
+      ['public', 'private'],
+      ['private', 'internal'],
+    ]) {
+      const found = rules(`groups:
+- pattern: a.example.com
+  functions: [{kind: Secret, visibility: ${first}}, {kind: SECRET, visibility: ${second}}]`);
+      expect(found.visibilityOf('a.example.com', 'Secret'), `${first} ${second}`).toBe('private');
+    }
+  });
+
   it('has members, and warns of one that nobody can be', () => {
     const { access, diagnostics } = read(
       'teams: [{name: a, members: [{user: "https://sso.example.com x"}, {user: alice}, {ssoGroup: ops}]}]',
