@@ -149,9 +149,8 @@ export class RepositoryAccess {
 
   async #isVisible(repository: string): Promise<boolean> {
     const { access, store } = this.#authority;
-    if (!access.rules.hidesAnything) return true;
-    const exists = (await store.tags(repository, '', 1)) !== undefined;
-    return exists && sightOf(access.rules, currentActor()).repository(repository);
+    // The store looks up what the actor may not read as what does not exist, so that both take as long.
+    return !access.rules.hidesAnything || (await store.tags(repository, '', 1)) !== undefined;
   }
 
   /** Returns the registry token for which a valid access token was issued. */

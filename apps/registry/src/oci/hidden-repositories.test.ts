@@ -42,12 +42,22 @@ const ABSENT = [
   'scripts/open.example.com/xotate-keys',
 ];
 
+/** Repositories whose tags were read. */
+const lookedUp: string[] = [];
 let registry: TestRegistry;
 let ops: string;
 let others: string;
 const client = testClient(() => registry);
 beforeAll(async () => {
-  registry = await openTestRegistry();
+  registry = await openTestRegistry({
+    wrapStore: (store) => ({
+      ...store,
+      tags: (name, ...rest) => {
+        lookedUp.push(name);
+        return store.tags(name, ...rest);
+      },
+    }),
+  });
   const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: vault}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
   await registry.send('PUT', '/api/v1/catalogs/vault', recipe);
   await registry.publish({ group: 'secret.example.com', kind: 'SetLabels', release: '1.0.0' });
@@ -106,6 +116,19 @@ const READS = [
 ];
 
 describe('a hidden repository', () => {
+  it('is not looked up, which would take longer than looking for an absent one', async () => {
+    for (const [at, repository] of HIDDEN.entries()) {
+      const read = async (name: string) => {
+        lookedUp.length = 0;
+        for (const target of READS) await ask(target, name);
+        return [...lookedUp];
+      };
+      const [hidden, absent] = [await read(repository), await read(ABSENT[at]!)];
+      expect(hidden, repository).not.toContain(repository);
+      expect(hidden, repository).toHaveLength(absent.length);
+    }
+  });
+
   it.each(READS)('answers an anonymous client as an absent one: %s', async (target) => {
     for (const [at, repository] of HIDDEN.entries()) {
       for (const method of ['GET', 'HEAD']) {

@@ -85,7 +85,7 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     // A change that was made before, so that nothing was written, may wait for a sync that failed.
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
   });
-  const repositoryAccess = new RepositoryAccess(opened);
+  const repositoryAccess = new RepositoryAccess(registry);
   const readAccessToken = (token: string) => repositoryAccess.readAccessToken(token);
   const sessions = new Sessions(opened.store, opened.signIns);
   const findVisitor = findVisitors({ ...opened, sessions, site });
