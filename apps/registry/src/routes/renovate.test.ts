@@ -1,5 +1,6 @@
 import type { RenovateReleases } from '@krmhub/api/renovate-routes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyAccess } from '../testing/access.js';
 import {
   definitionText,
   openTestRegistry,
@@ -124,6 +125,24 @@ describe('the releases of an image', () => {
     ]);
     // The beginning of its name is no image.
     expect(await ofImage('localhost:5000/jav')).toEqual([]);
+  });
+
+  it('are of the owner of a group, or of who named it first, and not of others who name it', async () => {
+    const image = 'registry.example.com/shared';
+    const name = async (group: string, release: string, sha256: string) => {
+      const fn = { group, kind: 'Shared', release };
+      const text = definitionText(fn).replace('a'.repeat(64), sha256.repeat(64));
+      await registry.publish(fn, undefined, { text });
+    };
+    const versions = async () => (await ofImage(image)).map(({ version }) => version);
+    await name('first.example.com', '1.0.0', 'b');
+    registry.advance(1_000);
+    await name('second.example.com', '99.0.0', 'c');
+    registry.advance(1_000);
+    await name('first.example.com', '2.0.0', 'd');
+    expect(await versions()).toEqual(['v2.0.0', 'v1.0.0']);
+    await applyAccess(registry, 'teams: [{name: us}]\ngroups: [{pattern: second.example.com, owner: us}]');
+    expect(await versions()).toEqual(['v99.0.0']);
   });
 
   it('are none of an unknown image, and what is no image is refused', async () => {

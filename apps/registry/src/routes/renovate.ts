@@ -19,6 +19,7 @@ import {
   parseImageReference,
 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { KnownAccess } from '../http/auth/request-actor.js';
 import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -36,6 +37,7 @@ const BATCH = 20;
 
 interface RenovateDeps extends Pick<Judges, 'trust'> {
   store: FindStore & Pick<SearchStore, 'search'>;
+  access: KnownAccess;
   derived: DerivedDocuments;
   config: PublicAddress;
   /** Paths of pages. */
@@ -52,11 +54,12 @@ interface RenovateDeps extends Pick<Judges, 'trust'> {
  */
 export function renovateRoutes(
   app: RegistryApp,
-  { store, derived, config, trust, pages }: RenovateDeps,
+  { store, access, derived, config, trust, pages }: RenovateDeps,
 ): void {
   const listed = (fn: FunctionRecord): ListedFunction => ({
     group: fn.group,
     kind: fn.kind,
+    ...defined({ owner: access.rules.ownerOf(fn.group)?.team }),
     page: pages.functionPath(fn),
     releases: fn.releases.map((release) => ({
       ...listedRelease(release, sourceOf(fn, release)),
@@ -104,6 +107,8 @@ interface ListedRelease extends Pick<ReleaseSummary, 'release' | 'digest' | 'pub
 }
 
 interface ListedFunction extends FunctionName {
+  /** The team that owns the group. */
+  owner?: string;
   page: string;
   releases: (ListedRelease & { page: string })[];
 }
@@ -126,10 +131,10 @@ function listedRelease(
 export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?: string }> = {
   name: 'renovate-releases',
   async derive({ store, config }, { functions, image }) {
-    const all = functions.flatMap(({ group, kind, releases }) =>
-      releases.map((one) => ({ group, kind, ...one })),
+    const all = functions.flatMap(({ group, kind, owner, releases }) =>
+      releases.map((one) => ({ group, kind, ...defined({ owner }), ...one })),
     );
-    const versions = new Map<string, RenovateReleases['releases'][number]>();
+    const naming: Naming[] = [];
     for (let at = 0; at < all.length; at += BATCH) {
       const batch = all.slice(at, at + BATCH);
       const found = await store.definitionsJson(batch);
@@ -138,14 +143,20 @@ export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?
         // It was taken down just now.
         if (json === undefined) continue;
         const definition = JSON.parse(new TextDecoder().decode(json)) as FunctionDefinition;
-        for (const { version, digest } of versionsOf(one.release, definition, image)) {
-          // The newest release with a tag decides about it.
-          if (!versions.has(version)) versions.set(version, presented(config, one, version, digest));
-        }
+        const named = versionsOf(one.release, definition, image);
+        if (named.length > 0) naming.push({ of: one, named });
+      }
+    }
+    const from = publisherOf(naming);
+    const versions = new Map<string, RenovateReleases['releases'][number]>();
+    for (const { of, named } of naming.filter((one) => from === publisher(one))) {
+      for (const { version, digest } of named) {
+        // The newest release with a tag decides about it.
+        if (!versions.has(version)) versions.set(version, presented(config, of, version, digest));
       }
     }
     const releases = [...versions.values()];
-    const [fn, ...others] = functions;
+    const [fn, ...others] = functions.filter((one) => from === publisher({ of: one }));
     const known = fn !== undefined && others.length === 0 && config.publicUrl !== undefined;
     const result: RenovateReleases = {
       releases,
@@ -157,6 +168,27 @@ export const RENOVATE_RELEASES: Derivation<{ functions: ListedFunction[]; image?
     return new TextEncoder().encode(JSON.stringify(result));
   },
 };
+
+/** A release of a function, and what it names. */
+interface Naming {
+  of: FunctionName & Pick<ListedFunction, 'owner'> & ListedFunction['releases'][number];
+  named: ReturnType<typeof versionsOf>;
+}
+
+/** Returns the owner of the group of a function, or else the group. */
+function publisher({ of: { owner, group } }: { of: Pick<ListedFunction, 'owner' | 'group'> }): string {
+  return owner === undefined ? `group ${group}` : `team ${owner}`;
+}
+
+/**
+ * Returns from whom an image is: everybody who publishes anything can name it, with a higher tag and another digest. An
+ * owner is before groups without one; then who named it first.
+ */
+function publisherOf(naming: readonly Naming[]): string | undefined {
+  const key = ({ of: { owner, publishedAt } }: Naming) => `${owner === undefined ? 1 : 0} ${publishedAt}`;
+  const [first] = [...naming].sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  return first && publisher(first);
+}
 
 function presented(
   { publicUrl }: PublicAddress,
