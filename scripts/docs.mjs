@@ -28,9 +28,8 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
-  const { ACCESS_CODES, LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import(
-    '@krmhub/catalog'
-  );
+  const { ACCESS_CODES, LOCK_CODES, POLICY_CODES, PUBLISH_CODES, RECIPE_CODES, SETTINGS_CODES } =
+    await import('@krmhub/catalog');
   const { SCRIPT_CODES } = await built('packages/functions/dist/starlark/codes.js');
   const { CONFIG_CODES } = await built('apps/cli/dist/function-configs/codes.js');
   const sections = [
@@ -44,6 +43,7 @@ async function renderLintRules() {
     ['Signing policies', POLICY_CODES],
     ['Access documents', ACCESS_CODES],
     ['Lock files', LOCK_CODES],
+    ['Settings of packages', SETTINGS_CODES],
     ['Kustomizations, Compositions, and Kptfiles', CONFIG_CODES],
   ];
   const lines = [

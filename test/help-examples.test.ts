@@ -171,7 +171,7 @@ beforeAll(async () => {
   };
   writeFileSync(path.join(files, 'catalog.json'), JSON.stringify({ version: '1', functions: [listed] }));
   writeFileSync(path.join(files, 'draft.yaml'), unfinished);
-  writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
+  writeFileSync(path.join(files, 'registry.yaml'), 'logLevel: warn\n');
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
   writeFileSync(path.join(files, 'plugin.yaml'), plugin);

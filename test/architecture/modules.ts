@@ -78,7 +78,8 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     profiles: ['runtimes', 'render', 'recipe'],
     upstream: ['runtimes', 'ports', 'policy', 'render', 'recipe', 'resolve'],
     snapshot: ['ports', 'policy', 'render', 'plan', 'recipe', 'upstream'],
-    resolve: ['runtimes', 'ports', 'policy', 'render'],
+    settings: ['fields', 'policy', 'recipe'],
+    resolve: ['runtimes', 'ports', 'policy', 'render', 'settings'],
     lock: ['runtimes', 'fields', 'compare', 'policy', 'render', 'resolve'],
     index: [
       'access',
@@ -94,6 +95,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
       'snapshot',
       'runtimes',
       'resolve',
+      'settings',
       'lock',
     ],
   },

@@ -12,6 +12,7 @@ import { kustomizeOption, readResolution, splitArguments } from './options.js';
 interface LockCommandOptions extends Omit<FnCommandOptions, 'output'> {
   check?: boolean;
   upgrade?: string[] | true;
+  ignoreMinAge?: string[] | true;
   dryRun?: boolean;
   report?: boolean;
   reportAs?: string;
@@ -44,6 +45,10 @@ export function registerLock(program: Command, io: Io): void {
     .option(
       '--upgrade [kind...]',
       'Resolve these kinds and images again, and print the changes. Default: all.',
+    )
+    .option(
+      '--ignore-min-age [kind...]',
+      'Also use releases of these kinds that are too new for minAge in krmhub.yaml. Default: all.',
     )
     .option('--dry-run', 'Write and send nothing, and print what would be written and sent.')
     .option('--report', 'Report to the registries of its catalogs which releases the package locks.')
@@ -98,12 +103,14 @@ Examples:
       }
       const [target = ''] = own;
       checkOptions(command, options, following);
-      const { check = false, upgrade, preview, interactive = false, output, lock, imagePrefix } = options;
+      const { check = false, upgrade, ignoreMinAge } = options;
+      const { preview, interactive = false, output, lock, imagePrefix } = options;
+      const kinds = (named: string[] | true | undefined) => (named === true ? [] : named);
       const resolution = await readResolution(io, options);
       const plan: LockPlanOptions & { interactive: boolean } = {
         ...resolution,
         interactive,
-        ...defined({ upgrade: upgrade === undefined ? undefined : upgrade === true ? [] : upgrade }),
+        ...defined({ upgrade: kinds(upgrade), ignoreMinAge: kinds(ignoreMinAge) }),
         ...defined({ lockFile: lock, imagePrefix }),
       };
       if (preview === true) {

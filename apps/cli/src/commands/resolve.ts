@@ -35,18 +35,16 @@ Examples:
         options: ResolutionOptions & { output: OutputFormat; platforms?: boolean },
       ) => {
         const { resolveFunction } = await import('../resolve/resolve-function.js');
-        const { openLock } = await import('../lock/open-lock.js');
+        const { openLock, packageSettings } = await import('../lock/open-lock.js');
         const { output, platforms = false, frozen = false } = options;
-        const lock = await openLock(io, {
-          folder: options.lock === undefined ? '.' : path.dirname(options.lock),
-          lock: options.lock,
-          frozen,
-        });
+        const folder = options.lock === undefined ? '.' : path.dirname(options.lock);
+        const lock = await openLock(io, { folder, lock: options.lock, frozen });
         await resolveFunction(
           io,
           { apiVersion, kind },
           {
             ...(await readResolution(io, options)),
+            ...(await packageSettings(io, path.resolve(io.cwd, folder))),
             ...defined({ lock }),
             output,
             platforms,

@@ -32,7 +32,7 @@ first start writes an admin token to admin.token in the data folder.
 Examples:
   krmhub serve
   krmhub serve --port 9000 --data /var/lib/krmhub
-  krmhub serve --config krmhub.yaml
+  krmhub serve --config registry.yaml
   krmhub serve --blob-url "s3://bucket/krmhub?region=eu-central-1"
   krmhub serve --database-url postgres://krmhub@db.example.com/krmhub
   krmhub serve --host 0.0.0.0          accept connections from every network`,

@@ -11,6 +11,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type FnSession, withFunctions } from './fn-session.js';
+import { writtenRange } from './functions.js';
 import { namedType } from './named-type.js';
 import type { FnStep } from './progress.js';
 import { readConfigFile } from './read-config-file.js';
@@ -165,7 +166,8 @@ async function findFunction(
   if (exec !== undefined) return { runnable: functions.exec(exec), text };
   const { apiVersion, kind } = config!.identity;
   const written = { functionConfig: text, file: configFile };
-  return { runnable: await functions.ofType({ apiVersion, kind, catalogs: [] }, folder, written), text };
+  const named = { apiVersion, kind, catalogs: [], range: writtenRange(config!) };
+  return { runnable: await functions.ofType(named, folder, written), text };
 }
 
 function isNothing({ labels = {}, annotations = {}, ...texts }: Selector): boolean {

@@ -1,9 +1,11 @@
 import type { LockedFunctions } from '@krmhub/catalog';
+import { RELEASE_ANNOTATION } from '@krmhub/catalog/settings/settings';
 import type { Environment } from '@krmhub/consume/ports';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { imageAt, imageWithTag, requiredDigest } from '@krmhub/consume/resolve/images/named-image';
 import type { ListedKind, Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
 import { ENGINE_NAMES, type EngineName } from '@krmhub/functions/containers/container-run';
+import type { Resource } from '@krmhub/functions/fn';
 import { fullImage, stepImage } from '@krmhub/functions/plan';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
@@ -14,7 +16,7 @@ import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { checkResolved } from '../lock/config-check.js';
 import { displayPath } from '../lock/display-path.js';
-import { type LockCommandOptions, lockCommand } from '../lock/lock-file.js';
+import { type LockCommandOptions, lockCommand, packageFolder } from '../lock/lock-file.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { Runner } from '../run/runner.js';
 import { type CatalogFunction, catalogFunction } from './catalog-function.js';
@@ -30,6 +32,13 @@ export interface NamedType {
   kind: string;
   /** Catalogs that the package names; those of the options come before. */
   catalogs: readonly CatalogReference[];
+  /** The range of releases that its functionConfig names. */
+  range?: string | undefined;
+}
+
+/** Returns the range of releases that a functionConfig names. */
+export function writtenRange({ identity }: Resource): string | undefined {
+  return identity.annotations[RELEASE_ANNOTATION];
 }
 
 /** An image that a step, a functionConfig, or the command line names. */
@@ -160,14 +169,14 @@ export class Functions {
    * `untrusted` with the option that would allow it.
    */
   async ofType(
-    { apiVersion, kind, catalogs }: NamedType,
+    { apiVersion, kind, catalogs, range }: NamedType,
     folder: string,
     written?: { functionConfig: string; file?: string | undefined },
   ): Promise<CatalogFunction> {
     const resolver = await this.#openResolver();
     const lock = await this.#openLock();
     const locked = catalogs.length === 0 ? (lock?.searchOrder(apiVersion, kind) ?? []) : catalogs;
-    const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked });
+    const resolution = await resolver.resolve({ apiVersion, kind, catalogs: locked, ...defined({ range }) });
     for (const warning of resolution.warnings) this.#warn(`${apiVersion} ${kind}: ${warning}`);
     if (written !== undefined) await this.#checkConfig(resolution, written);
     const prepared = await this.#runner.entry(resolution);
@@ -219,9 +228,11 @@ export class Functions {
   #openResolver(): Promise<Resolver> {
     const open = async () => {
       const { openResolver } = await import('@krmhub/consume/resolve/open-resolver');
+      const { packageSettings } = await import('../lock/open-lock.js');
       const lock = await this.#openLock();
       return openResolver(consumePorts(this.#io), {
         ...this.#settings.resolution,
+        ...(await packageSettings(this.#io, await packageFolder(this.#io, this.#folder))),
         ...defined({ lock }),
       });
     };

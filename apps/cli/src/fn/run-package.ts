@@ -16,6 +16,7 @@ import type { Io } from '../io/io.js';
 import { planAll } from '../run/permissions.js';
 import { declaredFunction } from './declared-function.js';
 import { type FnOutcome, type FnSession, withFunctions } from './fn-session.js';
+import { writtenRange } from './functions.js';
 import { namedType } from './named-type.js';
 import type { FnStep } from './progress.js';
 import { readPackageFiles } from './read-package-files.js';
@@ -174,7 +175,7 @@ async function declaredStep(
     const written = { functionConfig: config.text(), file: path.join(folder, config.path) };
     // The functions before can change it.
     runnable = await session.functions.ofType(
-      { apiVersion, kind, catalogs: [] },
+      { apiVersion, kind, catalogs: [], range: writtenRange(config) },
       own,
       isFirst ? written : undefined,
     );

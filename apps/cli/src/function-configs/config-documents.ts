@@ -1,3 +1,4 @@
+import { RELEASE_ANNOTATION } from '@krmhub/catalog/settings/settings';
 import { RUNTIME_ANNOTATIONS } from '@krmhub/functions/plan/declared-runtime';
 import type { JsonObject, JsonValue } from '@krmhub/schema/definition';
 import { type Diagnostic, formatPath, type Path, type Position, type Range } from '@krmhub/schema/diagnostic';
@@ -41,7 +42,9 @@ const READ_PATHS = [
   'runtime',
   'metadata.name',
   'metadata.configFn',
-  ...RUNTIME_ANNOTATIONS.map((name) => formatPath(['metadata', 'annotations', name])),
+  ...[...RUNTIME_ANNOTATIONS, RELEASE_ANNOTATION].map((name) =>
+    formatPath(['metadata', 'annotations', name]),
+  ),
 ];
 /** Mappings in which a merge key could add one of these. */
 const READ_MAPPINGS = ['', 'metadata', 'metadata.annotations'];

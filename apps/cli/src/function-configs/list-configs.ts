@@ -1,3 +1,4 @@
+import { RELEASE_ANNOTATION } from '@krmhub/catalog/settings/settings';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { readRuntime, readRuntimeField } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
@@ -90,7 +91,13 @@ export function listDocument(
       });
     }
     const name = field(value.metadata, 'name');
-    const request = { apiVersion, kind, catalogs, ...defined({ inline: runtime }) };
+    const release = field(field(value.metadata, 'annotations'), RELEASE_ANNOTATION);
+    const request = {
+      apiVersion,
+      kind,
+      catalogs,
+      ...defined({ inline: runtime, range: typeof release === 'string' ? release : undefined }),
+    };
     return [
       {
         request,

@@ -118,7 +118,7 @@ async function planEntry(
     const reason = 'it has no configPath, so its kind is unknown';
     return { plan: { entry: name, outcome: 'left', ...runtimeFields(entry), reason, warnings: [] } };
   }
-  const { apiVersion, kind, catalogs, inline } = listed.request;
+  const { apiVersion, kind, catalogs, inline, range } = listed.request;
   // The field `runtime` of KEP-2906 comes before all catalogs.
   if (inline !== undefined) return planInline(entry, name, { apiVersion, kind, inline });
   if (catalogs.length === 0 && !context.hasCatalogs) {
@@ -133,7 +133,7 @@ async function planEntry(
   }
   let resolution: Resolution;
   try {
-    resolution = await context.resolver.resolve({ apiVersion, kind, catalogs });
+    resolution = await context.resolver.resolve({ apiVersion, kind, catalogs, ...defined({ range }) });
   } catch (error) {
     if (written === undefined || !isUnresolved(error)) throw error;
     const plan = { entry: name, apiVersion, kind, outcome: 'left' as const, ...runtimeFields(entry) };

@@ -33,7 +33,7 @@ import { readLayers } from '../function-configs/read-layers.js';
 import { FINDINGS } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
-import { openLock } from '../lock/open-lock.js';
+import { openLock, packageSettings } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { type EntryPlan, type PackagePlan, planPackage } from './plan-package.js';
@@ -173,7 +173,11 @@ async function planPackages(io: Io, layer: Layer, options: SyncOptions): Promise
     frozen,
   });
   const { catalogs, official } = options.resolution;
-  const resolver = await openResolver(consumePorts(io), { ...options.resolution, ...defined({ lock }) });
+  const resolver = await openResolver(consumePorts(io), {
+    ...options.resolution,
+    ...(await packageSettings(io, layer.folder)),
+    ...defined({ lock }),
+  });
   try {
     const functions = packageFunctions(layer, lock);
     const plans: PackagePlan[] = [];

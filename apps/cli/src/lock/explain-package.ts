@@ -17,8 +17,8 @@ import { type OutputFormat, printData } from '../io/print.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { displayListed, displayPath } from './display-path.js';
 import type { Explanation } from './explanation.js';
-import { lockCommand } from './lock-file.js';
-import { openLock } from './open-lock.js';
+import { lockCommand, packageFolder } from './lock-file.js';
+import { openLock, packageSettings } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { packageFunctions, searchOrder } from './search-order.js';
 
@@ -48,7 +48,8 @@ export async function explainPackage(io: Io, target: string, options: ExplainOpt
       ...defined({ imagePrefix }),
     });
     const functions = layer === undefined ? [] : packageFunctions(layer, lock);
-    const resolved = await resolveAll(io, functions, lock, options);
+    const settings = await packageSettings(io, await packageFolder(io, target));
+    const resolved = await resolveAll(io, functions, lock, { ...options, ...settings });
     const explanations = await Promise.all(resolved.map((one) => explain(io, one, options, command)));
     const data = { path: displayPath(io, target), functions: explanations, problems: diagnostics };
     await printData(io, output, data, async () => {
@@ -205,13 +206,14 @@ function resolvedReason(
   { listed, resolution }: Extract<ResolvedFunction, { error?: undefined }>,
   options: ExplainOptions,
 ): string {
-  const { catalog, searched, entry } = resolution;
+  const { catalog, searched, entry, chosen } = resolution;
   const order = searchOrder(io, options, listed.request);
   const at = order[searched.length]?.at;
   const named = at === undefined ? '' : `, from ${at.file}:${at.line}:${at.column}`;
   const place = order.length === 1 ? 'the only catalog' : `catalog ${searched.length + 1} of ${order.length}`;
   const locked = entry === undefined ? 'locked; ' : '';
-  return `${locked}${place}${named}; trusted by ${catalog?.trustedBy ?? 'nothing'}`;
+  const range = chosen?.range === undefined ? '' : `newest release in ${chosen.range}; `;
+  return `${locked}${range}${place}${named}; trusted by ${catalog?.trustedBy ?? 'nothing'}`;
 }
 
 function syncCommand(io: Io, { layer }: ListedFunction): string {

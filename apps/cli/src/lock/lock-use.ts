@@ -1,6 +1,6 @@
-import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse } from '@krmhub/catalog';
+import { judgeLockedCatalog, type Lock, type LockedCatalog, type LockUse, lockKey } from '@krmhub/catalog';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
-import { type CatalogState, isPinned } from '@krmhub/consume/resolve/resolution';
+import { type CatalogState, type ChosenRelease, isPinned } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -20,6 +20,7 @@ export function freshUse(
   const { order, before, folder } = context;
   const { apiVersion, kind, catalog, searched, entry, release, definition, signedBy, builtFrom, runtime } =
     resolution;
+  const { snapshot: serial, range, ignoredMinAge: ignored }: Partial<ChosenRelease> = resolution.chosen ?? {};
   // What was searched before it says which catalog of the order it is.
   const names = order.slice(0, searched.length + 1).map((one) => lockName(io, one, folder));
   const name = names[searched.length];
@@ -31,13 +32,16 @@ export function freshUse(
   }
   const states = [...searched, catalog].map((state, at) => lockedState(state, names[at]!));
   for (const state of states) refuseOlder(state, before);
+  const was = before?.functions.find((fn) => lockKey(fn) === lockKey({ catalog: name, apiVersion, kind }));
+  // What was recorded of this release stays true.
+  const ignoredMinAge = ignored ?? (was?.definition === definition ? was.ignoredMinAge : undefined);
   const notIn = [...new Set(names.slice(0, -1))].filter((one) => one !== name);
   return {
     fn: {
       catalog: name,
       apiVersion,
       kind,
-      ...defined({ release }),
+      ...defined({ serial, range, release, ignoredMinAge }),
       definition,
       ...defined({ signedBy, notIn: notIn.length === 0 ? undefined : notIn }),
       runtime,

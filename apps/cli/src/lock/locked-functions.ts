@@ -29,16 +29,25 @@ export function lockedFunctions(
     folder: string;
     frozen: boolean;
     command: string;
+    ignoresRanges?: boolean;
     except?: (fn: LockedFunction) => boolean;
     exceptImage?: (image: LockedImage) => boolean;
   },
 ): LockedFunctions {
-  const { folder, frozen, command, except = () => false, exceptImage = () => false } = options;
+  const {
+    folder,
+    frozen,
+    command,
+    ignoresRanges = false,
+    except = () => false,
+    exceptImage = () => false,
+  } = options;
   const functions = lock.functions.filter((one) => !except(one));
   const catalogs = new Map(lock.catalogs.map((one) => [one.reference, one]));
   return {
     frozen,
     command,
+    ignoresRanges,
     find: (references, apiVersion, kind) => {
       const names = references.map((one) => lockName(io, one, folder));
       const isSame = (one: LockedFunction) => one.apiVersion === apiVersion && one.kind === kind;

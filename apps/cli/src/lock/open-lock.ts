@@ -1,5 +1,9 @@
 import path from 'node:path';
 import type { Lock, LockedFunctions } from '@krmhub/catalog';
+import { SETTINGS_FILE, SETTINGS_LIMITS } from '@krmhub/catalog/settings/settings';
+import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { WorkingFolder } from '@krmhub/consume/ports';
+import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import {
@@ -36,7 +40,10 @@ export async function openLock(io: Io, options: OpenLockOptions): Promise<Locked
   const stored = planned === undefined ? await readLockFile(io, file, command) : storedLock(planned);
   if (stored !== undefined || (lock === undefined && frozen)) {
     const folder = path.dirname(file);
-    return lockedFunctions(io, stored?.lock ?? EMPTY_LOCK, { folder, frozen, command });
+    return lockedFunctions(io, stored?.lock ?? EMPTY_LOCK, {
+      ...{ folder, frozen, command },
+      ignoresRanges: planned !== undefined,
+    });
   }
   if (lock === undefined || planned !== undefined) return undefined;
   const name = path.relative(io.cwd, file);
@@ -47,4 +54,31 @@ export async function openLock(io: Io, options: OpenLockOptions): Promise<Locked
 
 function storedLock({ lock }: PlannedLock): { lock: Lock } | undefined {
   return lock === undefined ? undefined : { lock };
+}
+
+/**
+ * Reads the settings of a package, for the options of a resolver: krmhub.yaml in its folder. Those of bases and
+ * subpackages do not count. Throws `invalid-document` with every problem.
+ */
+export async function packageSettings(
+  io: WorkingFolder,
+  folder: string,
+): Promise<Pick<ResolverOptions, 'settings'>> {
+  const file = path.join(folder, SETTINGS_FILE);
+  const name = path.relative(io.cwd, file);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFileUpTo(io, file, SETTINGS_LIMITS.maxSettingsBytes);
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return {};
+    throw error;
+  }
+  // Loads the whole lint, and most packages have no settings.
+  const { readSettings } = await import('@krmhub/catalog/settings/read-settings');
+  const { settings, diagnostics } = readSettings(bytes, name);
+  if (settings !== undefined) return { settings };
+  throw new KrmhubError('invalid-document', `cannot read the settings ${name}`, {
+    diagnostics,
+    hint: 'Correct the file. It is described by: krmhub docs lock',
+  });
 }

@@ -32,6 +32,7 @@ import {
 } from './lock-file.js';
 import type { LockReport } from './lock-report.js';
 import { lockedFunctions } from './locked-functions.js';
+import { packageSettings } from './open-lock.js';
 import { resolveImages } from './resolve-images.js';
 import { type LockedUse, lockFailure, resolveUses } from './resolve-uses.js';
 import { packageFunctions } from './search-order.js';
@@ -82,8 +83,11 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
     except: (fn: LockedFunction) => isUpgraded(fn.kind) && !keep.has(lockKey(fn)),
     exceptImage: ({ image }: LockedImage) => isUpgraded(image) && !keep.has(image),
   });
+  const settings = await packageSettings(io, folder);
+  upgradedNames(listed, options.ignoreMinAge);
+  const resolving = { ...options, ...settings };
   const { uses, failed } = await resolveUses(io, listed, {
-    options,
+    options: resolving,
     locked,
     before,
     folder: path.dirname(file),

@@ -1,9 +1,18 @@
-import type { Lock, LockedFunction, LockedFunctions, LockUse } from '@krmhub/catalog';
+import {
+  isInReleaseRange,
+  type Lock,
+  type LockedFunction,
+  type LockedFunctions,
+  type LockUse,
+  parseFunction,
+  releaseRule,
+} from '@krmhub/catalog';
 import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { isUnresolved } from '@krmhub/consume/resolve/resolve-errors';
 import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
+import { defined } from '@krmhub/schema/defined';
 import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
@@ -15,6 +24,7 @@ import { printWarning } from '../io/print.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { displayListed } from './display-path.js';
 import { freshUse } from './lock-use.js';
+import { lockedFunctions } from './locked-functions.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
 import { searchOrder } from './search-order.js';
 
@@ -39,10 +49,16 @@ export async function resolveUses(
 ): Promise<{ uses: LockedUse[]; failed: ResolvedFunction[] }> {
   const { options, locked, before, folder } = context;
   const synced = new Map<ListedFunction, InlineRuntime>();
-  const distinct = distinctFunctions(listed.filter(mayUseCatalog)).map(({ written, ...one }) => {
+  const known = before && lockedFunctions(io, before, { folder, frozen: false, command: locked.command });
+  const distinct = distinctFunctions(listed.filter(mayUseCatalog)).map(({ written, request, ...rest }) => {
+    const { apiVersion, kind } = request;
+    const lockedRelease = known?.find(searchOrder(io, options, request), apiVersion, kind)?.release;
+    const one: ListedFunction = { ...rest, request: { ...request, ...defined({ lockedRelease }) } };
     if (written !== undefined) synced.set(one, written);
     return one;
   });
+  const conflicts = rangeConflicts(io, options, distinct);
+  if (conflicts.length > 0) return { uses: [], failed: conflicts };
   const isUsed = (one: ListedFunction, runtime: Resolution['runtime']) => {
     const written = synced.get(one);
     return written === undefined || compareWritten(written, { runtime }) !== 'other';
@@ -51,7 +67,11 @@ export async function resolveUses(
   for (const one of distinct) {
     const { apiVersion, kind } = one.request;
     const found = locked.find(searchOrder(io, options, one.request), apiVersion, kind);
-    if (found !== undefined && isUsed(one, found.runtime)) kept.set(one, found);
+    if (found === undefined || !isUsed(one, found.runtime)) continue;
+    const range = rangeOf(options, one);
+    if (range === undefined || (found.release !== undefined && isInReleaseRange(found.release, range))) {
+      kept.set(one, withRange(found, range));
+    }
   }
   const signed = await resolveSigned(io, kept, context);
   for (const { listed: one } of signed) kept.delete(one);
@@ -78,9 +98,41 @@ export async function resolveUses(
       }
     }
   }
-  await printLockedWarnings(io, old);
+  const chosen = fresh.filter(({ resolution }) => resolution?.chosen !== undefined);
+  await printLockedWarnings(io, [...old, ...chosen]);
   failed.push(...(await checkAll(io, listed, [...old, ...signed, ...fresh])));
   return { uses, failed };
+}
+
+function rangeOf({ settings }: ResolverOptions, { request }: ListedFunction): string | undefined {
+  return releaseRule(settings, parseFunction(request), request.range)?.range;
+}
+
+function withRange({ range: _, ...fn }: LockedFunction, range: string | undefined): LockedFunction {
+  return { ...fn, ...defined({ range }) };
+}
+
+/** A lock file has one release of each function, so all its functionConfigs must ask for the same. */
+function rangeConflicts(
+  io: Io,
+  options: ResolverOptions,
+  listed: readonly ListedFunction[],
+): ResolvedFunction[] {
+  const first = new Map<string, ListedFunction>();
+  return listed.flatMap((one): ResolvedFunction[] => {
+    const { apiVersion, kind } = one.request;
+    const key = `${apiVersion} ${kind}`;
+    const other = first.get(key) ?? one;
+    first.set(key, other);
+    const [range, before] = [rangeOf(options, one), rangeOf(options, other)];
+    if (range === before) return [];
+    const { file } = displayListed(io, other);
+    const message = `${key} has the range ${range ?? '*'} here and ${before ?? '*'} in ${file}:${other.line}`;
+    const error = new KrmhubError('invalid-document', escapeControls(message), {
+      hint: 'Use one range for all functionConfigs of a kind, for example in krmhub.yaml.',
+    });
+    return [{ listed: one, error }];
+  });
 }
 
 function mayUseCatalog({ request, written }: ListedFunction): boolean {
@@ -194,8 +246,8 @@ async function checkAll(
 
 /** Several functionConfigs of one kind with the same catalogs have one function. */
 function distinctFunctions(listed: readonly ListedFunction[]): ListedFunction[] {
-  const key = ({ request: { apiVersion, kind, catalogs }, written }: ListedFunction) =>
-    JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder]), written]);
+  const key = ({ request: { apiVersion, kind, catalogs, range }, written }: ListedFunction) =>
+    JSON.stringify([apiVersion, kind, catalogs.map(({ text, folder }) => [text, folder]), range, written]);
   return [...new Map(listed.toReversed().map((one) => [key(one), one])).values()].reverse();
 }
 

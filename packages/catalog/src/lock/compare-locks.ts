@@ -67,7 +67,8 @@ export function compareLockedImages(before: Lock | undefined, after: Lock): Imag
   });
 }
 
-function whatRuns({ serial: _serial, notIn: _notIn, ...rest }: LockedFunction): Partial<LockedFunction> {
+function whatRuns(fn: LockedFunction): Partial<LockedFunction> {
+  const { serial: _serial, notIn: _notIn, range: _range, ignoredMinAge: _ignored, ...rest } = fn;
   return rest;
 }
 

@@ -66,6 +66,14 @@ export interface LockedCatalog {
   key?: Digest;
 }
 
+/** Why a release was too new when it was locked. */
+export interface IgnoredMinAge {
+  /** As written, for example `72h`. */
+  minAge: string;
+  /** When the registry got the release. */
+  publishedAt: string;
+}
+
 /** One kind of functionConfig, and exactly what runs for it. */
 export interface LockedFunction {
   /** Reference of the catalog that has it, one of the lock's catalogs. */
@@ -75,8 +83,12 @@ export interface LockedFunction {
   kind: string;
   /** Serial of the snapshot that it was found in, where the catalog is locked at a later one. */
   serial?: number;
+  /** The range of releases that the package asked for, as written; absent for none. */
+  range?: string;
   /** Absent for an entry that does not say from which release it is. */
   release?: string;
+  /** The release was too new, and was locked all the same. */
+  ignoredMinAge?: IgnoredMinAge;
   /** Digest of the definition, as `snapshot.json` has it. */
   definition: Digest;
   /** Who signed it, in words. */
@@ -98,6 +110,8 @@ export interface LockedFunctions {
   readonly frozen: boolean;
   /** The command that locks the package, for hints. */
   readonly command: string;
+  /** Set for a lock that is compared with another: its functions count, whatever ranges the package has now. */
+  readonly ignoresRanges?: boolean;
   /**
    * Returns what is locked for a kind of functionConfig where these catalogs are searched in this order. Undefined if
    * it is not locked, and if a catalog before the one that has it was not searched when it was locked.

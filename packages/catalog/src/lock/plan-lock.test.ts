@@ -44,7 +44,12 @@ describe('planning a lock', () => {
     const again = planLock([{ fn: kept! }, { fn: added, read: [hub(14)] }], moved);
     expect(again.functions).toEqual([added, { ...java, serial: 12 }]);
     // And no longer when it is upgraded itself.
-    expect(planLock([{ fn: kept!, read: [hub(14)] }], moved).functions).toEqual([java]);
+    expect(planLock([{ fn: java, read: [hub(14)] }], moved).functions).toEqual([java]);
+    // Also of what is found in an earlier snapshot than the newest one.
+    expect(planLock([{ fn: { ...java, serial: 3 }, read: [hub(14)] }], moved)).toEqual({
+      catalogs: [hub(14)],
+      functions: [{ ...java, serial: 3 }],
+    });
   });
 
   it('makes one entry of what several layers use, with every catalog that did not have it', () => {

@@ -29,7 +29,7 @@ export function planLock(
   for (const { fn, read } of uses) {
     const found = (read ?? before.catalogs).find(({ reference }) => reference === fn.catalog);
     const { serial: written, notIn = [], ...rest } = fn;
-    const serial = (read === undefined ? written : undefined) ?? found?.serial;
+    const serial = written ?? found?.serial;
     const now = (states.get(fn.catalog) ?? found)?.serial;
     const known = functions.get(lockKey(fn))?.notIn ?? [];
     const without = [...new Set([...known, ...notIn])];

@@ -16,6 +16,7 @@ import { readDigest, readImagePlatforms } from '../runtimes/lock-fields.js';
 import { type PinnedRuntime, runtimeRules } from '../runtimes/runtimes.js';
 import { LOCK_CODES, type LockCode } from './codes.js';
 import {
+  type IgnoredMinAge,
   LOCK_API_VERSION,
   LOCK_KIND,
   LOCK_LIMITS,
@@ -137,7 +138,7 @@ function readCatalog(field: LockField): LockedCatalog | undefined {
 
 function readFunction(field: LockField): LockedFunction | undefined {
   const required = ['catalog', 'apiVersion', 'kind', 'definition'];
-  const optional = ['serial', 'release', 'signedBy', 'notIn', ...RUNTIME_KINDS];
+  const optional = ['serial', 'range', 'release', 'ignoredMinAge', 'signedBy', 'notIn', ...RUNTIME_KINDS];
   const item = field.mapping({ required, optional });
   if (item === undefined) return undefined;
   const catalog = readReference(item.get('catalog'));
@@ -145,7 +146,9 @@ function readFunction(field: LockField): LockedFunction | undefined {
   const kind = readName(item, 'kind', KIND_PATTERN);
   const definition = readDigest(item.get('definition'));
   const serial = readSerial(item.get('serial'));
+  const range = item.get('range')?.text();
   const release = item.get('release')?.text();
+  const ignoredMinAge = readIgnoredMinAge(item.get('ignoredMinAge'));
   const signedBy = item.get('signedBy')?.text();
   const before = item.get('notIn');
   const notIn = before && readItems(readList(before, LOCK_LIMITS.maxCatalogs, readReference));
@@ -156,11 +159,18 @@ function readFunction(field: LockField): LockedFunction | undefined {
     catalog,
     apiVersion,
     kind,
-    ...defined({ serial, release }),
+    ...defined({ serial, range, release, ignoredMinAge }),
     definition,
     ...defined({ signedBy, notIn }),
     runtime,
   };
+}
+
+function readIgnoredMinAge(field: LockField | undefined): IgnoredMinAge | undefined {
+  const item = field?.mapping({ required: ['minAge', 'publishedAt'] });
+  const minAge = item?.get('minAge')?.text();
+  const publishedAt = item?.get('publishedAt')?.text();
+  return minAge === undefined || publishedAt === undefined ? undefined : { minAge, publishedAt };
 }
 
 function readImage(field: LockField): LockedImage | undefined {

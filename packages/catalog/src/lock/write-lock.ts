@@ -44,10 +44,18 @@ function imageDocument({ image, tag, digest, platforms }: LockedImage): JsonObje
 }
 
 function functionDocument(locked: LockedFunction): JsonObject {
-  const { catalog, apiVersion, kind, serial, release, definition, signedBy, notIn = [], runtime } = locked;
+  const { catalog, apiVersion, kind, serial, range, release, ignoredMinAge, definition, signedBy } = locked;
+  const { notIn = [], runtime } = locked;
   const before = notIn.length === 0 ? undefined : [...notIn].sort();
   return {
-    ...defined({ catalog, apiVersion, kind, serial, release, definition, signedBy, notIn: before }),
+    ...defined({ catalog, apiVersion, kind, serial, range, release }),
+    ...defined({
+      ignoredMinAge: ignoredMinAge && {
+        minAge: ignoredMinAge.minAge,
+        publishedAt: ignoredMinAge.publishedAt,
+      },
+    }),
+    ...defined({ definition, signedBy, notIn: before }),
     [runtime.type]: findRules(runtime).lockDocument(runtime),
   };
 }

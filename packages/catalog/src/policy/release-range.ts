@@ -20,3 +20,9 @@ export function readReleaseRange(text: string): ReleaseRange {
   const range = semver.validRange(text.replaceAll(',', ' '));
   return range === null ? { ok: false, reason: `"${text}" is not a release range` } : { ok: true, range };
 }
+
+/** Reports whether a release is in a range that `readReleaseRange` accepts. A pre-release only if the range names one. */
+export function isInReleaseRange(release: string, text: string): boolean {
+  const read = readReleaseRange(text);
+  return read.ok && semver.satisfies(release, read.range);
+}

@@ -1,4 +1,4 @@
-import type { LockedFunctions, PinnedRuntime } from '@krmhub/catalog';
+import type { IgnoredMinAge, LockedFunctions, PackageSettings, PinnedRuntime } from '@krmhub/catalog';
 import { findRules } from '@krmhub/catalog/runtimes/runtimes';
 import type { InlineContainer, InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
@@ -19,6 +19,10 @@ export interface ResolverOptions extends CatalogOptions {
   runtime?: RuntimeKind;
   /** Locked functions are used as they are locked. A lock grants no trust: their catalogs must also be trusted. */
   lock?: LockedFunctions;
+  /** Which releases the package accepts. */
+  settings?: PackageSettings;
+  /** Kinds whose release may be newer than the settings allow; empty for all. */
+  ignoreMinAge?: readonly string[];
   /** Ask registries for the platforms of images whose digest is known. Those of a tag are known anyway. */
   platforms?: boolean;
 }
@@ -30,6 +34,10 @@ export interface FunctionRequest {
   kind: string;
   inline?: InlineRuntime;
   catalogs: readonly CatalogReference[];
+  /** The range of releases in its annotation, as written. It takes precedence over the settings. */
+  range?: string;
+  /** The release that is locked and is resolved again. */
+  lockedRelease?: string;
   /** It names no catalogs, but a kustomization that is built on its own does. */
   isBelowCatalogs?: true;
 }
@@ -45,6 +53,18 @@ export interface CatalogState {
   digest?: Digest;
   /** Fingerprint of the pinned key that signed the snapshot. */
   key?: Digest;
+}
+
+/** A release that was chosen by the settings of the package. */
+export interface ChosenRelease {
+  /** As written; absent for none. */
+  range?: string;
+  /** Serial of the snapshot with the release; absent for the newest one. */
+  snapshot?: number;
+  /** Set if it is too new. */
+  ignoredMinAge?: IgnoredMinAge;
+  /** Of newer releases that were skipped, one sentence each. `Resolution.warnings` has them, too. */
+  warnings: string[];
 }
 
 /** The catalog that a function was found in. */
@@ -72,6 +92,8 @@ export interface Resolution {
   signedBy?: string;
   /** Where that says what was built, in words. Has foreign text. */
   builtFrom?: string;
+  /** Absent without settings for the function, and for a locked one. */
+  chosen?: ChosenRelease;
   runtime: PinnedRuntime | ResolvedInline;
   inline: boolean;
   /** One sentence each: yanked, deprecated, a tag that was looked up, … */

@@ -18,7 +18,7 @@ import {
 import { rememberSeen } from './locked/seen-functions.js';
 import type { OpenedCatalog } from './open/open-context.js';
 import type { EntryOrigin, ReadState } from './read/catalog-reader.js';
-import type { CatalogState, Resolution } from './resolution.js';
+import type { CatalogState, ChosenRelease, Resolution } from './resolution.js';
 import { catalogError, ImageError, imageError } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
 
@@ -33,11 +33,16 @@ export interface MatchedEntry {
   origin?: EntryOrigin;
   /** Catalogs that were searched before. */
   searched: CatalogState[];
+  /** What the settings of the package chose; absent without settings for the function. */
+  chosen?: ChosenRelease;
+  /** The newest state of the catalog, if the entry is of an earlier snapshot. */
+  current?: ReadState;
 }
 
 /** Judges an entry by the policies of this user, and pins what it runs. */
 export async function resolveEntry(context: SearchContext, match: MatchedEntry): Promise<Resolution> {
   const { request, catalog, opened, state, store, definition, version, origin, searched } = match;
+  const { chosen, current = state } = match;
   const { text } = catalog.reference;
   try {
     const release = registryRelease(match);
@@ -58,15 +63,18 @@ export async function resolveEntry(context: SearchContext, match: MatchedEntry):
     );
     return {
       ...request,
-      catalog: { reference: text, ...state, trustedBy: opened.trustedBy },
+      catalog: { reference: text, ...current, trustedBy: opened.trustedBy },
       searched,
       entry: definition,
       ...defined({ release: origin?.release }),
       definition: digest,
       ...signer,
+      ...defined({ chosen }),
       runtime,
       inline: false,
-      warnings: [...opened.warnings, ...lifecycle, ...warnings].map(escapeControls),
+      warnings: [...opened.warnings, ...lifecycle, ...(chosen?.warnings ?? []), ...warnings].map(
+        escapeControls,
+      ),
     };
   } catch (error) {
     if (error instanceof ImageError) throw imageError(request, error);

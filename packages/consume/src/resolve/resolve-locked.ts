@@ -29,6 +29,7 @@ export async function resolveLocked(
   lock: LockedFunctions,
   request: SearchedFunction,
   catalogs: readonly NamedCatalog[],
+  range?: string,
 ): Promise<Resolution | undefined> {
   const references = catalogs.map(({ reference }) => reference);
   const fn = lock.find(references, request.apiVersion, request.kind);
@@ -42,6 +43,7 @@ export async function resolveLocked(
     );
   }
   const { catalog, state } = located;
+  if (range !== undefined && lock.ignoresRanges !== true) await requireInRange(request, located, range);
   try {
     const { trustedBy, warnings, declared } = lock.frozen
       ? await useFrozen(context, trust, request, located)
@@ -69,6 +71,25 @@ export async function resolveLocked(
     if (error instanceof KrmhubError) throw catalogError(request, catalog.reference.text, error);
     throw error;
   }
+}
+
+/** A range may have changed since the function was locked. Its age was judged then. */
+async function requireInRange(
+  { apiVersion, kind }: SearchedFunction,
+  { fn: { release }, command }: Located,
+  range: string,
+): Promise<void> {
+  const { requireRange } = await import('./releases/choose-release.js');
+  requireRange(range);
+  const { isInReleaseRange } = await import('@krmhub/catalog/policy/release-range');
+  if (release !== undefined && isInReleaseRange(release, range)) return;
+  const reason =
+    release === undefined
+      ? `the lock file does not say its release, so the range ${range} cannot be checked`
+      : `release ${release} is locked, which is not in the range ${range}`;
+  throw new KrmhubError('not-found', escapeControls(`cannot resolve ${apiVersion} ${kind}: ${reason}`), {
+    hint: `Lock it again: ${command}`,
+  });
 }
 
 function locate(

@@ -6,6 +6,8 @@
  * @module
  */
 
+import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
+import { releaseRule } from '@krmhub/catalog/settings/settings';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -51,6 +53,7 @@ export class CatalogResolver implements Resolver {
       ...context,
       images: new ImageRegistries(io, cache, writer, fetcher.isOffline),
       open: (catalog) => this.#open(catalog),
+      trust: this.#trust,
       ...defined({ runtime: options.runtime }),
       platforms: options.platforms === true,
     };
@@ -70,13 +73,18 @@ export class CatalogResolver implements Resolver {
     const catalogs = [...this.#own, ...request.catalogs].map((reference) =>
       parseCatalog(this.#context.io, reference),
     );
-    const { lock } = this.#options;
+    const { lock, settings, ignoreMinAge } = this.#options;
+    const rule = releaseRule(settings, parseFunction(request), request.range);
     if (lock !== undefined) {
       const { resolveLocked } = await import('./resolve-locked.js');
-      const locked = await resolveLocked(this.#search, this.#trust, lock, { apiVersion, kind }, catalogs);
+      const named = { apiVersion, kind };
+      const locked = await resolveLocked(this.#search, this.#trust, lock, named, catalogs, rule?.range);
       if (locked !== undefined) return locked;
     }
-    const found = await searchCatalogs(this.#search, request, catalogs, lock);
+    const ignoresAge =
+      ignoreMinAge !== undefined && (ignoreMinAge.length === 0 || ignoreMinAge.includes(kind));
+    const choice = rule && { rule, ignoresAge, ...defined({ locked: request.lockedRelease }) };
+    const found = await searchCatalogs(this.#search, request, catalogs, { lock, choice });
     if (lock !== undefined)
       found.warnings.push(`${apiVersion} ${kind} is not locked; lock it with \`${lock.command}\``);
     return found;

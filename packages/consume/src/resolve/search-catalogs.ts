@@ -13,8 +13,9 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { NamedCatalog } from '../references/parse-catalog.js';
 import type { OpenedCatalog } from './open/open-context.js';
 import type { EntryOrigin, FoundFunction } from './read/catalog-reader.js';
+import type { ReleaseChoice } from './releases/choose-release.js';
 import type { Resolution } from './resolution.js';
-import { resolveEntry } from './resolve-entry.js';
+import { type MatchedEntry, resolveEntry } from './resolve-entry.js';
 import { catalogError, UnresolvedFunction } from './resolve-errors.js';
 import type { SearchContext, SearchedFunction } from './search-context.js';
 
@@ -29,7 +30,7 @@ export async function searchCatalogs(
   context: SearchContext,
   request: SearchedFunction,
   catalogs: readonly NamedCatalog[],
-  lock?: LockedFunctions,
+  { lock, choice }: { lock: LockedFunctions | undefined; choice: ReleaseChoice | undefined },
 ): Promise<Resolution> {
   const searched: SearchedCatalog[] = catalogs.map(({ reference }) => ({ reference: reference.text }));
   const steps: SearchStep[] = [];
@@ -52,7 +53,8 @@ export async function searchCatalogs(
       throw catalogError(request, catalogs[plan.index]!.reference.text, errors.get(plan.index)!);
     }
     if (plan.type === 'unresolved') throw await unresolved(request, searched, steps);
-    return finish(context, request, catalogs, steps, plan);
+    const match = matchedEntry(request, catalogs, steps, plan);
+    return resolveEntry(context, choice === undefined ? match : await chooseEntry(context, match, choice));
   }
 }
 
@@ -80,17 +82,31 @@ async function readCatalog(
   }
 }
 
-function finish(
+/** The first catalog that has the function decides, also if it has no release that the package accepts. */
+async function chooseEntry(
   context: SearchContext,
+  match: MatchedEntry,
+  choice: ReleaseChoice,
+): Promise<MatchedEntry> {
+  const { chooseRelease } = await import('./releases/choose-release.js');
+  try {
+    return await chooseRelease(context, match, choice);
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    throw catalogError(match.request, match.catalog.reference.text, error);
+  }
+}
+
+function matchedEntry(
   { apiVersion, kind }: SearchedFunction,
   catalogs: readonly NamedCatalog[],
   steps: readonly SearchStep[],
   { index, definition, version }: Extract<ResolvePlan, { type: 'found' }>,
-): Promise<Resolution> {
+): MatchedEntry {
   const { opened, found } = steps[index]!;
   const entry = found.entries.find((one) => one.definition === definition);
   const origin: EntryOrigin | undefined = entry?.origins?.find(({ name }) => name === version.name);
-  return resolveEntry(context, {
+  return {
     request: { apiVersion, kind },
     catalog: catalogs[index]!,
     opened,
@@ -102,7 +118,7 @@ function finish(
     searched: steps
       .slice(0, index)
       .map((step, at) => ({ reference: catalogs[at]!.reference.text, ...step.found.state })),
-  });
+  };
 }
 
 /** Names are compared only when nothing was found: that reads the whole index of a catalog. */

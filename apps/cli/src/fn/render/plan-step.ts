@@ -15,6 +15,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
 import { requirePackageExec } from '../exec-function.js';
 import type { FnSession } from '../fn-session.js';
+import { writtenRange } from '../functions.js';
 import type { FnStep } from '../progress.js';
 import type { Runnable } from '../runnable.js';
 import { fileInRoot, type PlannedPackage } from './planned-package.js';
@@ -83,7 +84,7 @@ async function findFunction(
     : undefined;
   return (
     (await namedByConfig(config, session, folder)) ??
-    functions.ofType({ apiVersion, kind, catalogs }, folder, written)
+    functions.ofType({ apiVersion, kind, catalogs, range: writtenRange(config) }, folder, written)
   );
 }
 

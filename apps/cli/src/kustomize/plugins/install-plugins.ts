@@ -16,7 +16,7 @@ import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
 import { type OutputFormat, printLine } from '../../io/print.js';
-import { openLock } from '../../lock/open-lock.js';
+import { openLock, packageSettings } from '../../lock/open-lock.js';
 import { consumePorts } from '../../registry/consume-ports.js';
 
 import type { RunPermissions } from '../../run/permissions.js';
@@ -63,9 +63,11 @@ export async function installPlugins(io: Io, request: InstallRequest): Promise<v
     lockFile === undefined
       ? undefined
       : await openLock(io, { folder: path.dirname(lockFile), lock: lockFile, frozen });
+  const settings = lockFile === undefined ? undefined : await packageSettings(io, path.dirname(lockFile));
   const resolver = await openResolver(consumePorts(io), {
     ...search,
     ...source,
+    ...settings,
     ...defined({ lock }),
   });
   const runner = new Runner(io, permissions, { offline: search.offline });

@@ -19,7 +19,7 @@ import { readLayers } from '../../function-configs/read-layers.js';
 import { interruptible, watchForStop } from '../../io/interrupt.js';
 import type { Io } from '../../io/io.js';
 import { lockCommand } from '../../lock/lock-file.js';
-import { openLock, type PlannedLock } from '../../lock/open-lock.js';
+import { openLock, type PlannedLock, packageSettings } from '../../lock/open-lock.js';
 import { consumePorts } from '../../registry/consume-ports.js';
 import type { RunPermissions } from '../../run/permissions.js';
 import type { RunnerOptions } from '../../run/prepared-function.js';
@@ -105,7 +105,11 @@ async function withFunctions(
   work: (planned: PlannedFunction[]) => Promise<void>,
 ): Promise<void> {
   const lock = await openLock(io, { folder: layer.folder, lock: file, frozen, planned: plannedLock });
-  const resolver = await openResolver(consumePorts(io), { ...resolution, ...defined({ lock }) });
+  const resolver = await openResolver(consumePorts(io), {
+    ...resolution,
+    ...(await packageSettings(io, layer.folder)),
+    ...defined({ lock }),
+  });
   const runner = new Runner(io, permissions, {
     acceptDocuments: 'named',
     offline: resolution.offline,

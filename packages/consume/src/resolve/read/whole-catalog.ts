@@ -143,7 +143,7 @@ async function readEntry(
 /**
  * Reads the line of a function in `snapshot.json`. Its digest is signed, so a wrong one is an error of the registry.
  */
-async function readOrigins(
+export async function readOrigins(
   name: FunctionName,
   snapshot: IndexedDocument | undefined,
 ): Promise<EntryOrigin[] | undefined> {
