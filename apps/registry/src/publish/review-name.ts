@@ -51,6 +51,14 @@ export async function reviewName(
   });
 }
 
+/** Reports whether a message says that `reviewName` rejected a function of the group. */
+export function isNameReview(message: string, group: string): boolean {
+  const of = `the group "${group}" `;
+  return message.startsWith(of) && REASON.test(message.slice(of.length));
+}
+
+const REASON = /^(?:looks like |has the label )/;
+
 async function reasonToReview(deps: ReviewDeps, group: string): Promise<string | undefined> {
   const encoded = findEncodedLabel(group);
   if (encoded !== undefined) return `has the label "${encoded}", which encodes letters of another alphabet`;

@@ -5,11 +5,13 @@ import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import type { Waiting } from './find-waiting.js';
 import { FirstTokenBanner } from './first-token-banner.js';
 import { OpenGroups } from './open-groups.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import { OwnSections, type OwnThings } from './own-sections.js';
 import { openTabs } from './tabs.js';
+import { WaitingSection } from './waiting-section.js';
 
 export interface Overview {
   readiness: Readiness;
@@ -20,6 +22,7 @@ export interface Overview {
   rules: AccessRules;
   /** Of a user; absent for a token. */
   own: OwnThings | undefined;
+  waiting: Waiting;
 }
 
 const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
@@ -31,7 +34,7 @@ const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
 };
 
 export function OverviewPage({
-  overview: { readiness, failing, sources, catalogs, rules, own },
+  overview: { readiness, failing, sources, catalogs, rules, own, waiting },
 }: {
   overview: Overview;
 }) {
@@ -52,6 +55,7 @@ export function OverviewPage({
       )}
       <FirstTokenBanner />
       <OpenGroups rules={rules} />
+      <WaitingSection waiting={waiting} />
       {own === undefined ? null : <OwnSections own={own} />}
       <section aria-labelledby="health">
         <h2 id="health">Health</h2>

@@ -8,6 +8,7 @@ import type { UserSettings } from '../../http/auth/user-session.js';
 import { sourceDetail } from '../../http/presentation.js';
 import type { SessionStore } from '../../store/session-store.js';
 import { OPERATE } from '../addresses.js';
+import { findWaiting, type WaitingDeps } from './find-waiting.js';
 import type { Operator } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { OverviewPage } from './overview-page.js';
@@ -26,9 +27,10 @@ export interface OverviewDeps {
   store: SourceReader &
     CatalogReader &
     Pick<TokenStore, 'tokensOfUser'> &
-    Pick<SessionStore, 'sessionsOfUser'>;
+    Pick<SessionStore, 'sessionsOfUser'> &
+    WaitingDeps['store'];
   clock: () => Date;
-  config: UserSettings;
+  config: UserSettings & WaitingDeps['config'];
   snapshotBuilder: ObservableBuilder;
   access: KnownAccess;
   readiness: () => Promise<Readiness>;
@@ -62,6 +64,7 @@ export function overviewRoutes(deps: OverviewDeps, pages: OperatorPages): void {
       catalogs: catalogs.length,
       rules: deps.access.rules,
       own: await ownThings(operator),
+      waiting: await findWaiting(deps, operator),
     };
     return { head: { title: 'Operate', path: OPERATE }, body: <OverviewPage overview={overview} /> };
   });

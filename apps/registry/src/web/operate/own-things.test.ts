@@ -3,7 +3,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hashSecret, newSecret } from '../../http/auth/tokens.js';
 import { TestBrowser } from '../../testing/operator-session.js';
 import { signInSettings, TestProvider } from '../../testing/test-provider.js';
-import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../../testing/test-registry.js';
 
 const PUBLIC_URL = 'https://krm.example.com';
 const ACCESS = `apiVersion: krmhub.dev/v1alpha1
@@ -115,6 +120,80 @@ describe('the overview of a user', () => {
     const [admin] = await registry.parts.store.tokens();
     expect((await alice.act(`/operate/tokens/${admin!.id}/revoke`)).status).toBe(404);
     expect((await alice.get('/operate/tokens/new')).status).toBe(200);
+  });
+});
+
+describe('what waits for a user', () => {
+  const DAY = 86_400_000;
+  const day = (days: number) => new Date(registry.parts.clock().getTime() + days * DAY).toISOString();
+
+  it('is nothing as long as nothing waits', async () => {
+    for (const name of ['root', 'alice', 'bob'])
+      expect(await (await user(name)).text('/operate')).not.toContain('Waiting for you');
+  });
+
+  it('is a proof or a trusted publisher of a team of the user, and of no other user', async () => {
+    const { store, access } = registry.parts;
+    const claim = { group: 'proved.example.org', team: 'labels', proof: 'dns', claimedBy: 'Alice' } as const;
+    const times = { claimedAt: day(-30), checkedAt: day(-1), missingSince: day(-3) };
+    await store.putOwnerClaim({ ...claim, ...times, problem: 'no TXT record found' });
+    await access.reload(store);
+    const publisher = { provider: 'github', issuer: 'https://token.actions.githubusercontent.com' } as const;
+    const of = {
+      ...publisher,
+      settings: { repository: 'a/b' },
+      pins: {},
+      createdAt: day(-1),
+      createdBy: 'Alice',
+    };
+    const add = (id: string, group: string, pendingUntil?: string) =>
+      store.addTrustedPublisher({
+        ...of,
+        id,
+        group,
+        ...(pendingUntil === undefined ? {} : { pendingUntil }),
+      });
+    await add('00000000-0000-4000-8000-000000000001', 'labels.example.com', day(5));
+    await add('00000000-0000-4000-8000-000000000002', 'a.labels.example.com', day(-1));
+    await add('00000000-0000-4000-8000-000000000003', 'b.labels.example.com');
+    await add('00000000-0000-4000-8000-000000000004', 'others.example.com', day(5));
+    const page = await (await user('alice')).text('/operate');
+    const section = /<section aria-labelledby="waiting">.*?<\/section>/s.exec(page)?.[0] ?? '';
+    for (const text of [
+      'proved.example.org',
+      'No TXT record found.',
+      'Add a TXT record to _krmhub.proved.example.org',
+      'krmhub owner verify proved.example.org',
+      'Run the workflow before',
+      'It ended',
+    ])
+      expect(section).toContain(text);
+    expect(section.match(/<li>/g)).toHaveLength(3);
+    expect(section).not.toContain('others.example.com');
+    for (const name of ['bob', 'root'])
+      expect(await (await user(name)).text('/operate')).not.toContain('Waiting for you');
+  });
+
+  it('is for administrators a name that was refused, until somebody publishes there', async () => {
+    const open = ACCESS.replace('  grants:', '  openGroups: ["*"]\n  grants:');
+    expect(await registry.send('PUT', '/api/v1/access', open)).toMatchObject({ status: 200 });
+    const of = (group: string) => ({ group, kind: 'SetLabels', release: '1.0.0' });
+    expect(await registry.publish(of('tools.example.com'))).toMatchObject({ status: 201 });
+    const group = 'toools.example.com';
+    const { secret } = await registry.token({ name: 'mistaken <i>', scopes: ['publish'] });
+    const refuse = () =>
+      registry.send('PUT', releasePath(of(group)), definitionText(of(group)), `Bearer ${secret}`);
+    expect(await refuse()).toMatchObject({ status: 403 });
+    expect(await refuse()).toMatchObject({ status: 403 });
+    const root = await user('root');
+    const page = await root.text('/operate');
+    expect(page.match(/<bdi>toools.example.com<\/bdi>/g)).toHaveLength(1);
+    expect(page).toContain('mistaken &lt;i&gt;');
+    expect(page).toContain('looks like the group');
+    expect(page).toContain('krmhub publish FILE');
+    expect(await (await user('alice')).text('/operate')).not.toContain('Waiting for you');
+    expect(await registry.publish(of(group))).toMatchObject({ status: 201 });
+    expect(await root.text('/operate')).not.toContain('Waiting for you');
   });
 });
 
