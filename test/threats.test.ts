@@ -249,7 +249,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is applied only after its effects were shown for the same text',
     ],
   },
-  'Somebody is tricked into signing in the device of an attacker, or a code is guessed': {
+  'A user is tricked into signing in the device of an attacker, or a code is guessed': {
     'apps/registry/src/sign-in/device-login.test.ts': [
       'allows nothing by GET or HEAD, whatever the query',
       'refuses a form with %s',
@@ -364,7 +364,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'is refused while the user is suspended, and after 30 days without a sign-in',
     ],
   },
-  'A copy of the database signs somebody in at the identity provider': {
+  'A copy of the database signs a user in at the identity provider': {
     'apps/registry/src/sign-in/personal-tokens.test.ts': ['are opened by nothing that is stored'],
     'apps/registry/src/sign-in/sign-ins.test.ts': ['has its tokens encrypted for the browser alone'],
     'apps/registry/src/sign-in/program-key.test.ts': ['can be read by the program alone'],

@@ -27,7 +27,9 @@ export const LoginRequest = z
 export const PendingLogin = z
   .object({
     code: z.string().openapi({ pattern: LOGIN_CODE.source, example: 'W3KD-8XQ2' }),
-    secret: z.string().openapi({ description: 'With it, the program asks for the token. It is no token' }),
+    secret: z
+      .string()
+      .openapi({ description: 'With it, the program asks for the token. It is not a token itself' }),
     page: z.string().openapi({
       description: 'Where the user allows it: a URL, or a path if the registry does not know its URL',
       example: 'https://krm.example.com/login/device?code=W3KD-8XQ2',

@@ -1,9 +1,11 @@
+import type { RegistryClient } from '@krmhub/api/client';
 import type { CheckedPublishers, TrustedPublisher } from '@krmhub/api/model';
 import { describeProblem, publisherTarget } from '@krmhub/catalog/access/trusted-publishers/check-claims';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { CiProvider } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
@@ -44,13 +46,28 @@ export async function addPublisher(io: Io, target: string, options: AddOptions):
   const pins =
     options.id === undefined ? await foundIds(io, { provider, settings, issuer }) : pairs('--id', options.id);
   const request = { ...{ group, provider, settings }, ...defined({ kind, keys, issuer, pins }) };
-  const publisher = await (await connect(io, options.registry)).addPublisher(request);
+  const client = await connect(io, options.registry);
+  const publisher = await client.addPublisher(request);
   await printData(io, options.output, publisher, async () => undefined);
   await printLine(io, escapeControls(`${describe(publisher)} may publish ${publisherTarget(publisher)}`));
   const ids = Object.entries(publisher.pins).map(([name, id]) => `${name} ${id}`);
   if (ids.length > 0)
     await printLine(io, escapeControls(`Only with the IDs that it has now: ${ids.join(', ')}`));
+  await warnWithoutAudience(io, client);
   await printLine(io, `It must do so before ${publisher.pendingUntil?.slice(0, 10)}. ID: ${publisher.id}`);
+}
+
+/** Tokens of workflows name the registry by its public URL. */
+async function warnWithoutAudience(io: Io, client: Pick<RegistryClient, 'oidcAudience'>): Promise<void> {
+  try {
+    await client.oidcAudience();
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.code !== 'conflict') throw error;
+    await printWarning(
+      io,
+      escapeControls(`${error.message}, so the workflow cannot publish yet. ${error.hint ?? ''}`),
+    );
+  }
 }
 
 /** Returns the IDs of a workflow, as its provider has them. If it does not tell, the first run does. */
@@ -154,8 +171,26 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
   const given = pairs('--set', set);
   return {
     provider: first,
-    settings: { ...defined({ repository: github, project: gitlab, workflow, environment, ref }), ...given },
+    settings: {
+      ...defined({
+        repository: github && nameInUrl(github, 'github.com', '--github'),
+        project: gitlab && nameInUrl(gitlab, 'gitlab.com', '--gitlab'),
+        ...{ workflow, environment, ref },
+      }),
+      ...given,
+    },
   };
+}
+
+/** Returns `OWNER/REPOSITORY` of a URL as browsers and git have it. */
+function nameInUrl(given: string, host: string, option: string): string {
+  if (!given.includes('://')) return given;
+  const url = parseUrl(given);
+  const name = url?.pathname.replace(/^\/|(?:\.git)?\/?$/g, '') ?? '';
+  if (url?.host === host && name.split('/').length >= 2 && url.search + url.hash === '') return name;
+  throw new KrmhubError('usage', `${option} ${JSON.stringify(given)} is not a repository of ${host}`, {
+    hint: `Use its name, such as example/functions. For another host, set --issuer too.`,
+  });
 }
 
 function pairs(option: string, values: readonly string[]): Record<string, string> {

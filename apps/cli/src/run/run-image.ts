@@ -28,7 +28,7 @@ export interface NamedImage {
   onExact?: (exact: string) => void | Promise<void>;
 }
 
-/** Runs an image that somebody names: see `Runner.image`. Of a tag, the exact image is found before. */
+/** Runs an image that a command names: see `Runner.image`. Of a tag, the exact image is found before. */
 export async function runImage(
   io: Environment,
   engine: Engine,

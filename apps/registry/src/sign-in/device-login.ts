@@ -61,7 +61,7 @@ function newCode(): string {
   return `${characters.slice(0, 4).join('')}-${characters.slice(4).join('')}`;
 }
 
-/** Returns the code that somebody typed; undefined if it is none. */
+/** Returns the code that a user typed; undefined if it is none. */
 export function readCode(text: string): string | undefined {
   const plain = text.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
   const code = `${plain.slice(0, 4)}-${plain.slice(4)}`;

@@ -4,7 +4,7 @@ import type { SealedSignIn } from './sign-in-store.js';
 
 /** What the user allowed, who is found again when the token is made. */
 export interface LoginApproval {
-  /** ID of the user. Absent for somebody who signed in with a token. */
+  /** ID of the user. Absent for an administrator who signed in with a token. */
   user?: string;
   /** Hash of that token. */
   tokenHash?: string;

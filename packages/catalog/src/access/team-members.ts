@@ -44,7 +44,7 @@ type NamedUser = Pick<UserIdentity, 'issuer' | 'subject'> & { name: string };
 
 /** For example `Alice (00u1 at sso.example.com)`. */
 export function userLabel({ name, subject, issuer }: NamedUser): string {
-  // Else a provider could give somebody a subject that reads as another user.
+  // Else a provider could give a user a subject that reads as another user.
   const own = subject.replaceAll(/[()%]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
   return `${name.replaceAll(/[()]/g, '')} (${own} at ${issuer.replace(/^https?:\/\//, '')})`;
 }

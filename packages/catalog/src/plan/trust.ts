@@ -65,7 +65,7 @@ function countedBundles(input: TrustInput): ReleaseBundle[] {
   return counted;
 }
 
-/** Reports whether a policy or a pin trusts the signer of a bundle, whoever else must sign. */
+/** Reports whether a policy or a pin trusts the signer of a bundle, also if others must sign too. */
 function isTrustedSigner(
   { change, policies, current, takedowns }: TrustInput,
   bundle: ReleaseBundle,

@@ -1,6 +1,8 @@
+import type { SourceIdentity, SourceRequirements } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { trustDocument } from '../trust/trust.js';
 import { readSigningPolicies } from './read-signing-policies.js';
+import { sourceProblems } from './source-requirements.js';
 
 const GITHUB = 'https://token.actions.githubusercontent.com';
 const PEM = `-----BEGIN PUBLIC KEY-----
@@ -41,6 +43,28 @@ describe('a signer of a policy', () => {
     expect(policies![0]).toMatchObject({ signers: [signer], testers: [signer] });
     const again = JSON.stringify(trustDocument(policies![0]!));
     expect(readSigningPolicies(new TextEncoder().encode(again), 'again').policies).toEqual(policies);
+  });
+
+  it('does not distinguish case in names of GitHub, and in nothing else', () => {
+    const met = (required: SourceRequirements, source: SourceIdentity) =>
+      sourceProblems(required, source).length === 0;
+    const repository = 'https://github.com/example/functions';
+    const workflow = `${repository}/.github/workflows/release.yml`;
+    const shouted = 'https://github.com/Example/FUNCTIONS';
+    expect(met({ repository: shouted }, { sourceRepositoryURI: repository })).toBe(true);
+    expect(
+      met(
+        { owner: 'https://github.com/EXAMPLE' },
+        { sourceRepositoryOwnerURI: 'https://github.com/example' },
+      ),
+    ).toBe(true);
+    const config = { buildConfigURI: `${workflow}@refs/tags/v1`, sourceRepositoryRef: 'refs/tags/v1' };
+    expect(met({ workflow: `${shouted}/.github/workflows/release.yml` }, config)).toBe(true);
+    expect(met({ workflow: `${repository}/.github/workflows/Release.yml` }, config)).toBe(false);
+    expect(
+      met({ repository: 'https://gitlab.com/A/b' }, { sourceRepositoryURI: 'https://gitlab.com/a/b' }),
+    ).toBe(false);
+    expect(met({ repository }, { sourceRepositoryURI: `${repository}2` })).toBe(false);
   });
 
   it('can have an ID that is written as a number', () => {

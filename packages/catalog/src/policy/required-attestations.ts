@@ -36,7 +36,7 @@ export function attestationProblems(
   });
 }
 
-/** Returns what is not as the policy requires it, whoever signed. */
+/** Returns what is not as the policy requires it, for any signer. */
 function contentProblems(
   required: RequiredAttestation,
   { tests, provenance = {}, signer }: ReleaseAttestation,

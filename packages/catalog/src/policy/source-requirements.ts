@@ -49,10 +49,16 @@ export function sourceProblems(
     const expected = required[field];
     if (expected === undefined) return [];
     const found = VALUES[field](source ?? {}).filter((value) => value !== undefined);
-    if (found.some((value) => (field === 'ref' ? matchesGlob(expected, value) : value === expected)))
-      return [];
+    const isMet = (value: string) =>
+      field === 'ref' ? matchesGlob(expected, value) : foldGithubName(value) === foldGithubName(expected);
+    if (found.some(isMet)) return [];
     return [claimProblem(field, expected, found[0])];
   });
+}
+
+/** GitHub does not distinguish case in the names of owners and repositories: no two differ in it alone. */
+function foldGithubName(value: string): string {
+  return value.replace(/^https:\/\/github\.com\/[^/]+(?:\/[^/]+)?/i, (name) => name.toLowerCase());
 }
 
 /** Returns problems as parts of a sentence. Has foreign text. */

@@ -109,7 +109,7 @@ export function LoginRequestPage({ request, address, ...rights }: LoginRequestPa
           ['It asked', <Time at={createdAt} />],
         ]}
       />
-      <Banner tone="warning" title="Did somebody send you this code or link?">
+      <Banner tone="warning" title="Did another person send you this code or link?">
         <p>Then deny it: they would act in your name. Allow only what you started yourself, a moment ago.</p>
       </Banner>
       <AnswerForms code={code} {...rights} />
@@ -194,7 +194,7 @@ export function AnsweredPage({ isAllowed }: { isAllowed: boolean }) {
       <p>
         {isAllowed
           ? 'You allowed it to sign in. It continues in some seconds, and you can close this page.'
-          : 'You denied it. If you did not start it, somebody tried to sign in with your account: tell your administrator.'}
+          : 'You denied it. If you did not start it, another person tried to sign in with your account: tell your administrator.'}
       </p>
     </>
   );

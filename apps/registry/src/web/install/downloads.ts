@@ -16,6 +16,6 @@ export interface Downloads {
   executables: readonly Executable[];
   /** Why some files of the operator are not offered. */
   problems: readonly string[];
-  /** The list of digests, and its sigstore bundle if somebody signed it. */
+  /** The list of digests, and its sigstore bundle if it is signed. */
   checksums: { text: string; bundle?: Uint8Array };
 }

@@ -25,6 +25,17 @@ export function mayOpen({ rules, token }: Operator, needs: Action): boolean {
   return lackingRights(rules, token, needs).length === 0;
 }
 
+/** Whether the operator owns any group, alone or by a pattern. */
+export function ownsGroups(operator: Operator): boolean {
+  const { rules, token } = operator;
+  if (mayOpen(operator, CHANGES)) return true;
+  const teams = token.user === undefined ? [token.team ?? ''] : rules.teamsOf(token.user);
+  return teams.some((team) => {
+    const { owns, grants } = rules.rightsOf(team);
+    return owns.length > 0 || grants.some(({ may }) => may.includes('own'));
+  });
+}
+
 const Current = createContext<Operator | undefined>(undefined);
 export const OperatorProvider = Current.Provider;
 

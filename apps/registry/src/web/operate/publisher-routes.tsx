@@ -10,7 +10,7 @@ import { addPublisher, removePublisher } from '../../trusted-publishers/manage-p
 import { OPERATE_PUBLISHERS, publishersPath } from '../addresses.js';
 import type { Site } from '../site.js';
 import type { FieldProblems } from './field.js';
-import type { Operator } from './operator.js';
+import { type Operator, ownsGroups } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
@@ -71,12 +71,13 @@ export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPage
   const { store, site } = deps;
 
   const page = async (
-    { rules, token }: Operator,
+    operator: Operator,
     given: { typed?: PublisherInput; problems?: FieldProblems<PublisherField>; page?: number } & {
       added?: string | undefined;
       removed?: 'true' | undefined;
     },
   ): Promise<PrivatePage> => {
+    const { rules, token } = operator;
     const { typed = EMPTY, problems = {}, added, removed } = given;
     const actor = tokenActor(rules, token);
     const publishers = (await store.trustedPublishers()).filter(
@@ -85,6 +86,8 @@ export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPage
     const shown = { publishers: paged(publishers, given.page ?? 1), typed, problems };
     const news = {
       isRemoved: removed === 'true',
+      isOwner: publishers.length > 0 || ownsGroups(operator),
+      hasPublicUrl: deps.config.publicUrl !== undefined,
       ...defined({ added: publishers.find(({ id }) => id === added) }),
     };
     return {

@@ -30,6 +30,10 @@ export interface PublishersPageData {
   added?: TrustedPublisher;
   /** Whether one was just removed. */
   isRemoved: boolean;
+  /** Whether the user owns a group, for which a publisher can be added. */
+  isOwner: boolean;
+  /** Whether workflows can name this registry in their tokens. */
+  hasPublicUrl: boolean;
 }
 
 const LABELS: Readonly<Record<PublisherField, string>> = {
@@ -42,7 +46,7 @@ const LABELS: Readonly<Record<PublisherField, string>> = {
 };
 
 export function PublishersPage({ shown }: { shown: PublishersPageData }) {
-  const { publishers, added, isRemoved } = shown;
+  const { publishers, added, isRemoved, isOwner, hasPublicUrl } = shown;
   const { at } = useSite();
   return (
     <>
@@ -64,6 +68,14 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
         CI workflows that may publish without a stored secret, in the groups that you own.{' '}
         <a href={at(docsPath('trusted-publishing'))}>How it works</a>.
       </p>
+      {hasPublicUrl ? null : (
+        <Banner tone="warning" title="No workflow can publish yet">
+          <p>
+            The registry does not know its public URL, which tokens of workflows name. The operator sets{' '}
+            <code>KRMHUB_PUBLIC_URL</code>.
+          </p>
+        </Banner>
+      )}
       {publishers.items.length === 0 ? <p class="quiet">None yet.</p> : null}
       <ul class="operate-list">
         {publishers.items.map((publisher) => (
@@ -74,7 +86,11 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
         first={publishers.page === 1 ? undefined : publishersPath()}
         next={publishers.hasNext ? publishersPath({ page: publishers.page + 1 }) : undefined}
       />
-      <AddForm shown={shown} />
+      {isOwner ? (
+        <AddForm shown={shown} />
+      ) : (
+        <p>You own no group. The owner of a group adds the workflows that may publish there.</p>
+      )}
     </>
   );
 }

@@ -8,7 +8,7 @@ kind: Access
 metadata: {name: registry}
 spec:
   openGroups: ["*"]
-  teams: [{name: red}, {name: blue}]
+  teams: [{name: red}, {name: blue}, {name: green}]
   groups: [{pattern: red.example.com, owner: red}, {pattern: blue.example.com, owner: blue}]
 `;
 let registry: TestRegistry;
@@ -50,6 +50,15 @@ describe('the trusted publishers of a team', () => {
     expect((await red.act(path)).status).toBe(303);
     expect(await stored()).toEqual([]);
     expect((await red.act(path)).status).toBe(403);
+  });
+
+  it('are added only by those who own a group, and said to wait for a public URL', async () => {
+    const [red, none] = [await ofTeam('red'), await ofTeam('green')];
+    expect(await red.text(PAGE)).toContain('id="add-publisher"');
+    const page = await none.text(PAGE);
+    expect(page).not.toContain('id="add-publisher"');
+    expect(words(page)).toContain('You own no group.');
+    expect(words(page)).toContain('The registry does not know its public URL');
   });
 
   it('are refused with what is wrong beside each field, and the form keeps what was typed', async () => {

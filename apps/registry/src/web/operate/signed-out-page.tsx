@@ -10,7 +10,7 @@ export function SignedOutPage({ provider, url }: { provider: string; url: string
       <h1>Signed out</h1>
       <p>
         You are signed out of this registry. You may still be signed in to <Text value={provider} max={100} />
-        , so that whoever uses this browser next can sign in here again.
+        , so that the next user of this browser can sign in here again.
       </p>
       <p class="buttons">
         <a class="button" href={url} rel="noreferrer">
