@@ -47,6 +47,7 @@ it.skipIf(!canSee).each([
   ['fn', 'eval', 'app', '--exec', './forever.sh', '-o', 'unwrap'],
   ['fn', 'render', 'app', '--allow-package-exec'],
   ['fn', 'run', 'app', '--allow-package-exec'],
+  ['lock', 'app', '--preview', '--allow-package-exec'],
 ])('krmhub %s %s %s %s', async (...args) => {
   const mark = randomUUID();
   const place = path.join(folder, mark);

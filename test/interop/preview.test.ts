@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,10 +10,10 @@ import type { PreviewReport } from '../../apps/cli/src/preview/preview-report.js
 import { hostPlatform } from '../../apps/cli/src/run/platform.js';
 import { runTest } from '../../apps/cli/src/testing/command-line.js';
 import { spawnSync } from '../processes.js';
-import { krmhub, type RunningRegistry, root, startRegistry } from '../running.js';
+import { command, krmhub, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
 import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
-import { definitionText } from './function-catalog.js';
+import { CONFIG_MAP, configText, definitionText } from './function-catalog.js';
 import { ImageBuilder } from './function-images.js';
 import { registryHost, titleWithReason } from './oci-tools.js';
 import { KINDS, type PreviewPackage, previewPackages, RELEASES, RUNTIMES } from './preview-packages.js';
@@ -26,6 +27,8 @@ const why = whyNoContainers() ?? missingOracles();
 const minutes = 60_000;
 const PAGE = path.join(root, 'docs/internals/conformance.md');
 const HEADER = '| packages | runtime | packages compared | resources | changed | added | removed | results |';
+
+const RULE = '|---|---|---:|---:|---:|---:|---:|---:|';
 
 /** What is counted for the page. */
 interface Row {
@@ -50,7 +53,7 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
     catalog = `${registry.url}/catalogs/default`;
     await publish(0);
     for (const one of packages) {
-      const folder = `${one.name}-${one.type}`;
+      const folder = path.basename(folderOf(one));
       user.write(
         Object.fromEntries(Object.entries(one.files).map(([name, text]) => [`${folder}/app/${name}`, text])),
       );
@@ -64,7 +67,7 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
     await engine?.remove();
   }, 2 * minutes);
 
-  const folderOf = ({ name, type }: PreviewPackage) => path.join(user.folder, `${name}-${type}`);
+  const folderOf = (one: PreviewPackage) => path.join(user.folder, String(packages.indexOf(one)));
   const run = (one: PreviewPackage, ...args: string[]) =>
     runTest([...args, '-c', catalog], { cwd: folderOf(one), env: user.env as Record<string, string> });
 
@@ -98,10 +101,10 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
 
   /** What a user gets with the lock file that is there. */
   async function build(one: PreviewPackage): Promise<string> {
-    const command =
+    const built =
       one.type === 'Kptfile' ? ['fn', 'render'] : one.type === 'folder' ? ['fn', 'run'] : ['build'];
-    const output = command[0] === 'fn' ? ['-o', 'unwrap'] : [];
-    const io = await run(one, ...command, 'app', '--allow-exec', ...output);
+    const output = built[0] === 'fn' ? ['-o', 'unwrap'] : [];
+    const io = await run(one, ...built, 'app', '--allow-exec', ...output);
     expect(io.exitCode, io.err()).toBe(0);
     return io.out();
   }
@@ -142,6 +145,26 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
     rows.set(`${source} | ${runtime}`, row);
   }
 
+  it('leaves nothing if it is killed in the middle', async () => {
+    user.write({
+      'killed/app/kustomization.yaml': 'resources: [settings.yaml]\ntransformers: [slow.yaml]\n',
+      'killed/app/settings.yaml': CONFIG_MAP,
+      'killed/app/slow.yaml': configText('Slow', { runtime: 'exec:\n  path: ./slow.sh\n' }),
+      'killed/app/slow.sh': '#!/bin/sh\n: > "$HOME/started"\nexec sleep 1000\n',
+    });
+    chmodSync(path.join(user.folder, 'killed/app/slow.sh'), 0o755);
+    const before = user.snapshot('killed');
+    const flags = ['--', '--enable-alpha-plugins', '--enable-exec'];
+    const child = user.start(process.execPath, [command, 'lock', 'killed/app', '--preview', ...flags]);
+    await expect.poll(() => existsSync(path.join(user.folder, 'started')), { timeout: minutes }).toBe(true);
+    expect(user.leftovers()).not.toEqual([]);
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+    await expect.poll(() => user.leftovers(), { timeout: minutes }).toEqual([]);
+    expect(user.snapshot('killed')).toEqual(before);
+  });
+
   it('is counted in the conformance page (UPDATE=1 writes it)', ({ skip }) => {
     const compared = [...rows.values()].reduce((sum, one) => sum + one.packages, 0);
     skip(process.env.UPDATE !== '1' && compared < packages.length, 'not all packages were compared');
@@ -150,7 +173,7 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
       return `| ${cells.join(' | ')} |`;
     });
     const text = readFileSync(PAGE, 'utf8');
-    const [, rest = ''] = text.split(`${HEADER}\n|---|---|---:|---:|---:|---:|---:|---:|\n`);
+    const [, rest = ''] = text.split(`${HEADER}\n${RULE}\n`);
     const table = rest.split('\n\n', 1)[0]!;
     if (process.env.UPDATE === '1')
       writeFileSync(

@@ -96,7 +96,7 @@ describe('a preview of an upgrade', () => {
     const before = await state();
     const io = await preview();
     expectEnd(io, 0, 'app/krmhub.lock: nothing was written\n');
-    expect(io.out()).toContain(`Upgrade ${kind} from 1.0.0 to 2.0.0\n1 changed of 4 resources.\n`);
+    expect(io.out()).toContain(`Upgrade ${kind} from 1.0.0 to 2.0.0\n1 of 4 resources changes.\n`);
     expect(io.out()).toContain('~ apps/v1 Deployment web\n@@ -3,6 +3,6 @@\n');
     expect(io.out()).toContain('-    team: one\n+    team: two\n');
     expect(io.out()).toMatch(/quiet +the release changed from 1.0.0 to 2.0.0 \(upgraded\)/);
@@ -236,7 +236,7 @@ for item in ctx.resource_list["items"]:
     await rm(path.join(pack.folder, 'app/krmhub.lock'));
     const io = await lock('--preview');
     expectEnd(io, 0);
-    expect(io.out()).toContain(`Lock ${kind} 2.0.0\nNo resource changes, of 4.\n`);
+    expect(io.out()).toContain(`Lock ${kind} 2.0.0\nNone of 4 resources changes.\n`);
   });
 
   it('leaves an interrupted write alone', async () => {

@@ -80,7 +80,7 @@ exactly what it sends.
 --preview renders the package with both locks, as \`krmhub build\`,
 \`krmhub fn render\`, or \`krmhub fn run\` does, and prints the difference of each
 resource. Functions run with the options that these commands need. Values of
-Secrets are hidden.
+Secrets are hidden. krmhub docs upgrade has an example.
 
 Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a
 function is not found, 4 a catalog or signer is not trusted. If a preview cannot

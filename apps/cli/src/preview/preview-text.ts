@@ -13,16 +13,18 @@ export function summary({ isChanged, manifests, results, failures }: PreviewRepo
     return 'The package cannot be rendered with the lock as it is, so manifests are not compared.';
   }
   const { changes, before, after, isReordered } = manifests;
-  if (before + after === 0 && changes.length === 0) return 'The package renders no manifests.';
+  if (before + after === 0) return 'The package renders no manifests.';
   const counts = (['changed', 'added', 'removed'] as const).flatMap((type) => {
     const count = changes.filter((one) => one.type === type).length;
     return count === 0 ? [] : [`${count} ${type}`];
   });
-  const order = isReordered ? ', in another order' : '';
-  const resources =
-    changes.length === 0
-      ? `No resource changes, of ${after}${order}`
-      : `${counts.join(', ')} of ${plural(Math.max(before, after), 'resource')}${order}`;
+  const all = before + changes.filter(({ type }) => type === 'added').length;
+  const total = changes.length === 0 ? 'None' : String(changes.length);
+  const resources = [
+    `${total} of ${plural(all, 'resource')} ${changes.length > 1 ? 'change' : 'changes'}`,
+    ...(changes.every(({ type }) => type === 'changed') ? [] : [`: ${counts.join(', ')}`]),
+    ...(isReordered ? [', in another order'] : []),
+  ].join('');
   const { appeared, disappeared } = results;
   const counted = [
     ...(appeared.length > 0 ? [plural(appeared.length, 'new result')] : []),

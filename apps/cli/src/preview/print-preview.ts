@@ -32,8 +32,11 @@ async function printText(io: Io, report: PreviewReport): Promise<void> {
   await print(io, [bold(io, report.title), summary(report)]);
   if (!report.isChanged) return;
   await print(io, ['']);
-  await printChanges(io, { changes: functions, imageChanges });
-  await print(io, functions.flatMap(facts));
+  for (const fn of functions) {
+    await printChanges(io, { changes: [fn], imageChanges: [] });
+    await print(io, facts(fn));
+  }
+  await printChanges(io, { changes: [], imageChanges });
   for (const [side, failure] of Object.entries(failures)) {
     await print(io, ['', ...failureLines(side, failure)]);
   }
@@ -59,7 +62,7 @@ async function print(io: Io, lines: readonly string[]): Promise<void> {
 
 /** Who signed and built a function, and what it may do, where that is known. */
 function facts(fn: FunctionPreview): string[] {
-  return functionFacts(fn).map(([name, value]) => escapeControls(`  ${fn.kind} ${name}: ${value}`));
+  return functionFacts(fn).map(([name, value]) => escapeControls(`  ${name}: ${value}`));
 }
 
 function failureLines(side: string, { command, message, hint }: RenderFailure): string[] {

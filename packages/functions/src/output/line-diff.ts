@@ -1,7 +1,7 @@
 /** Lines around a change that are printed with it. */
 const CONTEXT = 3;
-/** Lines of one changed part that are compared with each other: the table has their product. */
-const MAX_COMPARED = 4_000_000;
+/** Lines that are removed or added between equal parts at both ends: the memory grows with their square. */
+const MAX_CHANGES = 4_000;
 
 type Line = [mark: ' ' | '-' | '+', text: string];
 
@@ -78,29 +78,63 @@ function compare(old: readonly string[], now: readonly string[]): Line[] {
   ];
 }
 
-/** The longest common subsequence; where the parts are too long for its table, all lines are replaced. */
+/**
+ * The fewest changes (Myers, "An O(ND) Difference Algorithm"), removed lines before added ones; where the texts have less
+ * in common than MAX_CHANGES allows, all lines are replaced.
+ */
 function compareMiddle(old: readonly string[], now: readonly string[]): Line[] {
-  if (old.length * now.length > MAX_COMPARED) {
-    return [...old.map((text): Line => ['-', text]), ...now.map((text): Line => ['+', text])];
-  }
-  // common[i][j]: how many lines the rests from i and j have in common.
-  const common = Array.from({ length: old.length + 1 }, () => new Uint32Array(now.length + 1));
-  for (let i = old.length - 1; i >= 0; i--) {
-    for (let j = now.length - 1; j >= 0; j--) {
-      common[i]![j] =
-        old[i] === now[j] ? common[i + 1]![j + 1]! + 1 : Math.max(common[i + 1]![j]!, common[i]![j + 1]!);
-    }
-  }
+  const rounds = farthest(old, now);
   const lines: Line[] = [];
   let [i, j] = [0, 0];
-  while (i < old.length || j < now.length) {
-    if (i < old.length && j < now.length && old[i] === now[j]) {
-      lines.push([' ', old[i]!]);
-      i++;
-      j++;
-    } else if (j === now.length || (i < old.length && common[i + 1]![j]! >= common[i]![j + 1]!)) {
-      lines.push(['-', old[i++]!]);
-    } else lines.push(['+', now[j++]!]);
+  for (const [x, y] of rounds === undefined ? [] : matches(rounds, old.length, now.length)) {
+    lines.push(...replaced(old.slice(i, x), now.slice(j, y)), [' ', old[x]!]);
+    [i, j] = [x + 1, y + 1];
   }
-  return lines;
+  return [...lines, ...replaced(old.slice(i), now.slice(j))];
+}
+
+function replaced(old: readonly string[], now: readonly string[]): Line[] {
+  return [...old.map((text): Line => ['-', text]), ...now.map((text): Line => ['+', text])];
+}
+
+/**
+ * Returns for each number of changes how far they reach on each diagonal, by the index of the diagonal plus the number
+ * plus 1; undefined if more than MAX_CHANGES are needed.
+ */
+function farthest(old: readonly string[], now: readonly string[]): Int32Array[] | undefined {
+  const rounds: Int32Array[] = [];
+  for (let changes = 0; changes <= MAX_CHANGES; changes++) {
+    const before = rounds.at(-1);
+    const reached = new Int32Array(2 * changes + 3).fill(-1);
+    rounds.push(reached);
+    for (let diagonal = -changes; diagonal <= changes; diagonal += 2) {
+      let x = before === undefined ? 0 : start(before, changes, diagonal);
+      while (x < old.length && x - diagonal < now.length && old[x] === now[x - diagonal]) x++;
+      reached[diagonal + changes + 1] = x;
+      if (x >= old.length && x - diagonal >= now.length) return rounds;
+    }
+  }
+  return undefined;
+}
+
+/** Where a diagonal is entered: after an added line from the diagonal above, or a removed one from that below. */
+function start(before: Int32Array, changes: number, diagonal: number): number {
+  const at = (other: number) => before[other + changes] ?? -1;
+  return Math.max(at(diagonal + 1), diagonal > -changes ? at(diagonal - 1) + 1 : -1);
+}
+
+/** The pairs of equal lines, in order. */
+function matches(rounds: readonly Int32Array[], oldLength: number, newLength: number): [number, number][] {
+  const pairs: [number, number][] = [];
+  let [x, y] = [oldLength, newLength];
+  for (let changes = rounds.length - 1; changes >= 0; changes--) {
+    const before = rounds[changes - 1];
+    const entered = before === undefined ? 0 : start(before, changes, x - y);
+    while (x > entered) pairs.push([--x, --y]);
+    if (before === undefined) break;
+    const isAdded = (before[x - y + 1 + changes] ?? -1) === entered;
+    if (isAdded) y--;
+    else x--;
+  }
+  return pairs.reverse();
 }
