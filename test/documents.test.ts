@@ -45,6 +45,7 @@ const runElsewhere: Record<string, string> = {
 
 /** The tests that run the blocks that need more than a registry, by the word after their `sh`. */
 const runByOthers: Record<string, string | readonly string[]> = {
+  preview: 'test/interop/upgrade-document.test.ts',
   podman: 'test/interop/container.test.ts',
   authoring: 'test/interop/authoring.test.ts',
   kubectl: ['test/interop/kubernetes.test.ts', 'test/interop/kubernetes-replicas.test.ts'],
