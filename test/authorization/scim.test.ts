@@ -65,8 +65,9 @@ it('lets only tokens for directories manage users', async () => {
 
 it('lets a token for a directory do nothing else', async () => {
   const authorization = await bearer({ scopes: ['scim'] });
+  expect((await registry.publish({ kind: 'SetLabels', release: '1.0.0' })).status).toBe(201);
   for (const [name, route] of Object.entries(GUARDED_ROUTES)) {
-    if (route.needs === 'none' || route.needs === 'any') continue;
+    if (route.needs === 'none' || name === 'whoami') continue;
     const body = route.body?.(1);
     const response = await registry.request(route.target(1, ID), {
       method: route.method,
@@ -86,7 +87,6 @@ spec:
   openGroups: ["*"]
   groups: [{pattern: example.com, visibility: internal}]
 `;
-  expect((await registry.publish({ kind: 'SetLabels', release: '1.0.0' })).status).toBe(201);
   expect((await registry.send('PUT', '/api/v1/access', access)).status).toBe(200);
   const path = '/api/v1/functions/example.com/SetLabels';
   const inside = await bearer({ scopes: ['audit'] });

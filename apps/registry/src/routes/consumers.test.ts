@@ -1,5 +1,8 @@
 import type { ConsumerReport, ConsumerResult, FunctionConsumers } from '@krmhub/api/consumer-model';
+import type { WorkflowRun } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hashSecret, newSecret, newToken } from '../http/auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
@@ -75,6 +78,22 @@ describe('reports of packages', () => {
     });
     expect(body.releases).toBe(1);
     expect((await counts()).body.fields.map(({ field }) => field)).toEqual(['a', 'b']);
+  });
+
+  it('of workflows with one name and another issuer are others', async () => {
+    const of = async (issuer: string | undefined) => {
+      const run: WorkflowRun = { provider: 'gitlab', workflow: 'a/b', ...defined({ issuer }) };
+      const secret = newSecret();
+      const wanted = { name: 'a/b', scopes: ['publish'] as const, groups: [group], repositories: [] };
+      const token = newToken(wanted, secret, { now: registry.parts.clock(), by: 'test' });
+      await registry.parts.store.createToken({ ...token, run }, hashSecret(secret));
+      return `Bearer ${secret}`;
+    };
+    await report({ name: 'shop', releases: [v1('1.0.0')] }, await of(undefined));
+    expect(
+      (await report({ name: 'shop', releases: [] }, await of('https://gitlab.example.com'))).body.outcome,
+    ).toBe('unchanged');
+    expect((await counts()).body.packages).toBe(1);
   });
 
   it('of tokens of one team replace each other', async () => {

@@ -1,6 +1,13 @@
 import { ConsumerReport, type ConsumerResult, type FunctionConsumers } from '@krmhub/api/consumer-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { ConsumedRelease, ConsumerStore, TokenRecord } from '@krmhub/catalog';
+import {
+  type AccessRules,
+  type ConsumedRelease,
+  type ConsumerStore,
+  describeWorkflow,
+  type TokenRecord,
+  tokenActor,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
 import { type Authority, authenticate, lackingRights, refuseLacking } from '../http/auth/authorize.js';
@@ -24,6 +31,7 @@ export function consumerRoutes(app: RegistryApp, deps: ConsumerDeps): void {
 
   serveRoute(app, ROUTES.reportConsumer, async (c) => {
     const token = await authenticate(c, deps);
+    refuseDirectory(access.rules, token);
     const { name, releases: given } = await readJsonBody(c, ConsumerReport);
     const releases = await countedReleases(store, given);
     const now = clock();
@@ -63,7 +71,15 @@ export function consumerRoutes(app: RegistryApp, deps: ConsumerDeps): void {
 function reporterOf({ id, team, user, run }: TokenRecord): string {
   if (team !== undefined) return `team/${team}`;
   if (user !== undefined) return `user/${user.id}`;
-  return run === undefined ? `token/${id}` : `workflow/${run.provider} ${run.workflow}`;
+  return run === undefined ? `token/${id}` : `workflow/${describeWorkflow(run)}`;
+}
+
+/** The token of a directory manages users, and is for nothing else. */
+function refuseDirectory(rules: AccessRules, token: TokenRecord): void {
+  if (tokenActor(rules, token).isInside) return;
+  throw new KrmhubError('forbidden', `the token "${token.name}" is for a directory alone`, {
+    hint: 'Report with another token, for example one with the scope read.',
+  });
 }
 
 /** Returns the releases that exist for the client, each once, as the registry spells them. */

@@ -26,9 +26,9 @@ const others = text<{ count: number }>(
 const removeReleases = text('DELETE FROM consumed_release WHERE reporter = :reporter AND name = :name');
 const remove = text('DELETE FROM consumer WHERE reporter = :reporter AND name = :name');
 const removeOldReleases = text(
-  `DELETE FROM consumed_release WHERE EXISTS (SELECT 1 FROM consumer
-     WHERE consumer.reporter = consumed_release.reporter AND consumer.name = consumed_release.name
-       AND reported_at < :before)`,
+  // Each report runs it, so it must not look at all releases.
+  `DELETE FROM consumed_release WHERE (reporter, name) IN
+     (SELECT reporter, name FROM consumer WHERE reported_at < :before)`,
 );
 const removeOld = text('DELETE FROM consumer WHERE reported_at < :before');
 
