@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isObject } from '@krmhub/schema/json/access';
 import type { DirectoryGroup, DirectoryGroupFields, DirectoryMember } from '../store/directory-store.js';
-import { field, type Operation } from './read-patch.js';
+import { field, type Operation, refuseParts } from './read-patch.js';
 import { ScimError } from './scim-error.js';
 import { isUnset, readName, readText } from './values.js';
 
@@ -49,7 +49,10 @@ export function replaceGroup(
 }
 
 function apply(draft: Draft, operations: readonly Operation[]): GroupFields {
-  for (const operation of operations) ATTRIBUTES[operation.path.attribute]!(draft, operation);
+  for (const operation of operations) {
+    refuseParts(operation, ['members']);
+    ATTRIBUTES[operation.path.attribute]!(draft, operation);
+  }
   const { name, externalId, members } = draft;
   if (name === undefined) throw new ScimError('invalidValue', 'displayName is missing');
   return { name, members, ...defined({ externalId }) };

@@ -71,6 +71,15 @@ export function readResource(
   });
 }
 
+/** Throws `invalidPath` for a part of an attribute that is a plain value, because `complex` does not have it. */
+export function refuseParts(
+  { path: { attribute, filter, sub } }: Operation,
+  complex: readonly string[],
+): void {
+  if (complex.includes(attribute) || (filter === undefined && sub === undefined)) return;
+  throw new ScimError('invalidPath', `${attribute} is a plain value, and has no parts`);
+}
+
 /** Returns a field by its name in lower case: the names of SCIM have any. */
 export function field(object: JsonObject, name: string): JsonValue | undefined {
   const key = Object.keys(object).find((one) => one.toLowerCase() === name);

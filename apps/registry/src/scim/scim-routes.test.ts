@@ -249,6 +249,8 @@ describe('hostile requests to SCIM', () => {
     ['a filter of what is no list', [{ op: 'replace', path: 'name[type eq "a"].givenName', value: 'x' }]],
     ['no userName', [{ op: 'remove', path: 'userName' }]],
     ['no active', [{ op: 'remove', path: 'active' }]],
+    ['a part of active', [{ op: 'replace', path: 'active.value', value: false }]],
+    ['a filter of active', [{ op: 'replace', path: 'active[value eq true]', value: false }]],
     [
       'a change before one that is refused',
       [
@@ -275,6 +277,7 @@ describe('hostile requests to SCIM', () => {
     ['a filter by another part', { op: 'remove', path: 'members[display eq "x"]' }],
     ['a part of members', { op: 'replace', path: 'members.value', value: 'x' }],
     ['no name', { op: 'remove', path: 'displayName' }],
+    ['a part of the name', { op: 'replace', path: 'displayName.value', value: 'x' }],
     ['a name with control characters', { op: 'replace', path: 'displayName', value: 'a\u001b[31m' }],
   ])('refuse operations on a group: %s', async (_, operation) => {
     const before = await state();

@@ -4,7 +4,7 @@ import { defined } from '@krmhub/schema/defined';
 import { isObject } from '@krmhub/schema/json/access';
 import type { DirectoryUser, DirectoryUserFields, UserAttributes } from '../store/directory-store.js';
 import type { Operation } from './read-patch.js';
-import { field } from './read-patch.js';
+import { field, refuseParts } from './read-patch.js';
 import { ScimError } from './scim-error.js';
 import { isUnset, readBoolean, readName, readText } from './values.js';
 
@@ -72,7 +72,10 @@ export function replaceUser(
 }
 
 function apply(draft: Draft, operations: readonly Operation[]): DirectoryUserFields {
-  for (const operation of operations) ATTRIBUTES[operation.path.attribute]!(draft, operation);
+  for (const operation of operations) {
+    refuseParts(operation, ['name', 'emails']);
+    ATTRIBUTES[operation.path.attribute]!(draft, operation);
+  }
   const { userName, externalId, isActive = true } = draft;
   if (userName === undefined) throw new ScimError('invalidValue', 'userName is missing');
   // Operations can set the type of an address before the address.
