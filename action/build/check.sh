@@ -7,7 +7,7 @@ krmhub="$here/../krmhub.sh"
 
 case "$KRMHUB_ACTION_LOCK" in
   true)
-    without_commands "$krmhub" lock ${trusted[@]+"${trusted[@]}"} --check -- "$KRMHUB_ACTION_PATH"
+    without_commands "$krmhub" lock "$KRMHUB_ACTION_PATH" ${trusted[@]+"${trusted[@]}"} --check
     if [ "$status" != 0 ]; then fail "The lock is not up to date; the log has the reason (exit code $status)."; fi
     ;;
   false) ;;

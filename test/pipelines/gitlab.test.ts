@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -26,13 +26,15 @@ afterAll(remove);
 
 const job = (name: string): Job => {
   const { extends: parent, ...own } = jobs[name]!;
-  return parent === undefined ? own : { ...job(parent), ...own };
+  if (parent === undefined) return own;
+  const of = job(parent);
+  return { ...of, ...own, variables: { ...of.variables, ...own.variables } };
 };
 const visible = Object.keys(jobs).filter((name) => !name.startsWith('.'));
 
 describe('the jobs for GitLab', () => {
   it('extend and need jobs that exist, and cache the folder that krmhub uses', () => {
-    expect(visible).toEqual(['krmhub-check', 'krmhub-build']);
+    expect(visible).toEqual(['krmhub-check', 'krmhub-build', 'krmhub-upgrade']);
     for (const name of visible) {
       const { image, needs = [], cache, variables } = job(name);
       expect([image, needs.filter((needed) => !visible.includes(needed))]).toEqual(['$KRMHUB_IMAGE', []]);
@@ -99,5 +101,46 @@ describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', 
   it('fail for a catalog that is not trusted', () => {
     expect(run('krmhub-check', { ...variables(), KRMHUB_OPTIONS: '' }).status).toBe(4);
     expect(run('krmhub-build', { ...variables(), KRMHUB_OPTIONS: '' }).status).toBe(4);
+  });
+
+  it('upgrade in a scheduled pipeline, with a merge request by push options', async () => {
+    const origin = path.join(folder, 'origin.git');
+    const git = (cwd: string, ...args: string[]) => {
+      const name = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
+      const { status, stdout, stderr } = spawnSync('git', [...name, ...args], { cwd, encoding: 'utf8' });
+      expect(status, stderr).toBe(0);
+      return stdout;
+    };
+    git(project, 'init', '--quiet');
+    git(project, 'add', '--all');
+    git(project, 'commit', '--quiet', '--message', 'shop');
+    git(folder, 'clone', '--quiet', '--bare', project, origin);
+    git(origin, 'config', 'receive.advertisePushOptions', 'true');
+    const hook = '#!/bin/sh\nenv | grep ^GIT_PUSH_OPTION_ | sort > options\n';
+    writeFileSync(path.join(origin, 'hooks/pre-receive'), hook, { mode: 0o755 });
+    const given = { ...variables(), KRMHUB_REMOTE: origin, CI_DEFAULT_BRANCH: 'main', CI_JOB_URL: 'job' };
+    const current = run('krmhub-upgrade', given);
+    expect([current.status, current.log], current.log).toEqual([
+      0,
+      expect.stringContaining('Nothing is behind.'),
+    ]);
+
+    await shop.release('1.1.0', 'sales');
+    const dry = run('krmhub-upgrade', { ...given, KRMHUB_DRY_RUN: 'true' });
+    expect(dry.status, dry.log).toBe(0);
+    expect(dry.log).toMatch(/\n-.*owner: shop\n\+.*owner: sales\n/);
+    expect(existsSync(path.join(origin, 'options'))).toBe(false);
+    const { status, log } = run('krmhub-upgrade', given);
+    expect(status, log).toBe(0);
+    const options = readFileSync(path.join(origin, 'options'), 'utf8');
+    for (const option of ['create', 'target=main', 'remove_source_branch']) {
+      expect(options).toMatch(new RegExp(`=merge_request\\.${option}$`, 'm'));
+    }
+    expect(options).toMatch(/=merge_request\.label=krmhub-[a-z-]+$/m);
+    const message = git(origin, 'log', '-1', '--format=%B', 'krmhub/upgrade');
+    expect(message).toMatch(/^Upgrade the functions of apps\/shop\n\n[\s\S]*\n\+.*owner: sales\n/);
+    expect(git(origin, 'show', 'krmhub/upgrade:apps/shop/krmhub.lock')).toContain('release: "1.1.0"');
+    const changed = git(origin, 'show', '--name-only', '--format=', 'krmhub/upgrade');
+    expect(changed).toBe('apps/shop/krmhub.lock\n');
   });
 });

@@ -63,6 +63,8 @@ function evaluate(text: string, { inputs, outputs, temp, workspace }: Values): s
     const [, step, output] = /^steps\.(\w+)\.outputs\.(\w+)$/.exec(expression) ?? [];
     if (step !== undefined && output !== undefined) return outputs[step]?.[output] ?? '';
     const runner: Record<string, string> = {
+      // Of the job.
+      'github.token': 'ghs_test',
       'runner.temp': temp,
       'runner.os': 'Linux',
       'runner.arch': 'X64',
