@@ -89,6 +89,7 @@ export * from './policy/evaluate-signatures.js';
 export * from './policy/judge-signature.js';
 export { readSigningPolicies } from './policy/read-signing-policies.js';
 export { isInReleaseRange } from './policy/release-range.js';
+export { requiredAs } from './policy/required-attestations.js';
 export * from './policy/signature-verdict.js';
 export * from './policy/signing-policy.js';
 export * from './policy/source-requirements.js';

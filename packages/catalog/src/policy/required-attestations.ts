@@ -5,6 +5,7 @@ import type { ReleaseAttestation } from '../ports/records.js';
 import { evaluateSignature } from './judge-signature.js';
 import { newestReports } from './newest-reports.js';
 import { type RequiredAttestation, type SigningPolicy, testSigners } from './signing-policy.js';
+import { isSameName } from './source-requirements.js';
 
 /** Returns why attestations that a policy requires are missing or do not count; empty if it has all. */
 export function attestationProblems(
@@ -13,7 +14,7 @@ export function attestationProblems(
 ): string[] {
   const { name, attestations: required = [] } = policy;
   return required.flatMap((one) => {
-    const signers = one.signers ?? (one.type === 'tests' ? testSigners(policy) : policy.signers);
+    const signers = requiredSigners(policy, one);
     const ofType = attestations.filter((attestation) => attestationType(attestation) === one.type);
     const judged = (one.type === 'tests' ? newestReports(ofType) : ofType).map((attestation) => ({
       signed: evaluateSignature({ name, signers }, attestation)?.reason,
@@ -36,6 +37,21 @@ export function attestationProblems(
   });
 }
 
+/** Returns what an attestation is that a policy requires, and that is as required; undefined for another one. */
+export function requiredAs(policy: SigningPolicy, attestation: ReleaseAttestation): string | undefined {
+  const { name, attestations = [] } = policy;
+  const met = attestations.find((one) => {
+    if (attestationType(attestation) !== one.type) return false;
+    const signed = evaluateSignature({ name, signers: requiredSigners(policy, one) }, attestation);
+    return signed === undefined && contentProblems(one, attestation).length === 0;
+  });
+  return met && ATTESTATION_TYPES[met.type];
+}
+
+function requiredSigners(policy: SigningPolicy, { signers, type }: RequiredAttestation) {
+  return signers ?? (type === 'tests' ? testSigners(policy) : policy.signers);
+}
+
 /** Returns what is not as the policy requires it, for any signer. */
 function contentProblems(
   required: RequiredAttestation,
@@ -49,10 +65,10 @@ function contentProblems(
   const certified = signer.type === 'identity' ? signer.source?.sourceRepositoryURI : undefined;
   const problems = [
     ...(provenance.builder === builder ? [] : [claimProblem('builder', builder, provenance.builder)]),
-    ...(provenance.repository === repository
+    ...(isSameName(provenance.repository, repository)
       ? []
       : [claimProblem('repository', repository, provenance.repository)]),
-    ...(certified === undefined || certified === repository
+    ...(certified === undefined || isSameName(certified, repository)
       ? []
       : [claimProblem('the repository of its certificate', repository, certified)]),
   ];

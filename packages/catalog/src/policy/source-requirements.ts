@@ -50,10 +50,15 @@ export function sourceProblems(
     if (expected === undefined) return [];
     const found = VALUES[field](source ?? {}).filter((value) => value !== undefined);
     const isMet = (value: string) =>
-      field === 'ref' ? matchesGlob(expected, value) : foldGithubName(value) === foldGithubName(expected);
+      field === 'ref' ? matchesGlob(expected, value) : isSameName(value, expected);
     if (found.some(isMet)) return [];
     return [claimProblem(field, expected, found[0])];
   });
+}
+
+/** Whether two URLs or values are the same. */
+export function isSameName(value: string | undefined, other: string): boolean {
+  return value !== undefined && foldGithubName(value) === foldGithubName(other);
 }
 
 /** GitHub does not distinguish case in the names of owners and repositories: no two differ in it alone. */

@@ -193,6 +193,19 @@ describe('a policy that requires several signers and attestations', () => {
     });
   });
 
+  it('say of an attestation that it is required, and of another one that it is no signature', () => {
+    const other = bundle({ ...statement, predicateType: 'https://example.com/other' });
+    const { bundles } = judged([strict], [first, second, sbom, other]);
+    expect(
+      bundles.map(({ trusted, isRequired, message }) => [trusted, isRequired ?? false, message]),
+    ).toEqual([
+      [true, false, 'trusted by the policy team'],
+      [true, false, 'trusted by the policy team'],
+      [true, true, 'required by the policy team: a bill of materials (SPDX or CycloneDX)'],
+      [false, false, 'it is an attestation (https://example.com/other), not a signature'],
+    ]);
+  });
+
   it.each<[string, Evidence[], string]>([
     ['one signer', [first, sbom], 'requires signatures by 2 of its signers, but the release has only 1'],
     ['one signer twice', [first, first, sbom], 'but the release has only 1'],

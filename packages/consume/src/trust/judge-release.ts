@@ -4,6 +4,7 @@ import {
   evaluateSignatures,
   type JudgedSignature,
   type ReleaseAttestation,
+  requiredAs,
   type SigningPolicy,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
@@ -59,6 +60,8 @@ export interface BundleVerdict {
   check: Extract<CheckName, 'subject' | 'identity' | 'name'>;
   /** The policy, or why the bundle is not trusted. */
   message: string;
+  /** The bundle is no signature, but an attestation that the policy requires. */
+  isRequired?: true;
 }
 
 export type Judgement =
@@ -196,7 +199,9 @@ export function judgeEvidence(
     whole?.trusted === true ? whole : evaluateSignatures(plan.policies, name, signatures, { attestations });
   if (verdict?.trusted === true) {
     const { signer, cosigners, policy } = verdict;
-    return { trusted: true, signer, cosigners, policy, whole: whole?.trusted === true, bundles };
+    const by = plan.policies.find(({ name }) => name === policy)!;
+    const used = judged.map((one) => requiredVerdict(one, by) ?? one.verdict);
+    return { trusted: true, signer, cosigners, policy, whole: whole?.trusted === true, bundles: used };
   }
   const reason = verdict?.reason ?? 'it is not signed';
   if (bundles.length === 0) return { trusted: false, reason, bundles };
@@ -212,6 +217,17 @@ interface JudgedEvidence {
   verdict: BundleVerdict;
   signature?: JudgedSignature;
   attestation?: ReleaseAttestation;
+}
+
+/** Returns the verdict on an attestation that the policy requires; undefined for another bundle. */
+function requiredVerdict(
+  { verdict: { source }, attestation }: JudgedEvidence,
+  policy: SigningPolicy,
+): BundleVerdict | undefined {
+  const as = attestation && requiredAs(policy, attestation);
+  if (as === undefined) return undefined;
+  const message = `required by the policy ${policy.name}: ${as}`;
+  return { source, trusted: true, check: 'identity', message, isRequired: true };
 }
 
 const ANY_GROUP = 'any';

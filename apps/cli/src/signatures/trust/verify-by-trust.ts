@@ -58,9 +58,9 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   const { plan, judgement, evidence } = judged;
   const signed = plannedName(plan);
   const bundles = evidence.map(({ source, verification }, at) => {
-    const { trusted, check, message } = judgement!.bundles[at]!;
+    const { trusted, check, message, isRequired } = judgement!.bundles[at]!;
     const judged = [(trusted ? passedCheck : failedCheck)(check, message)];
-    if (trusted && signed !== undefined) judged.push(passedCheck('name', signed));
+    if (trusted && isRequired !== true && signed !== undefined) judged.push(passedCheck('name', signed));
     return describeBundle(source, verification, verification.verified ? judged : []);
   });
   const good = judgement?.trusted === true ? judgement : undefined;
