@@ -320,7 +320,7 @@ export const SERVER_LIMITS = {
   /** Releases with cached records: about 1 KB each. */
   maxCachedReleases: 10_000,
   /** States of one entry that a request for the history of a catalog reads. A build adds at most one. */
-  maxHistoryStates: 1_000,
+  maxHistoryStates: 500,
   /** Size of a definition that such a request reads for its images; most have a few KB. */
   maxHistoryDefinitionBytes: 65_536,
   /** Catalogs and snapshots with cached counts for pages. */

@@ -139,6 +139,33 @@ describe('a range of releases', () => {
     expect((await lock(...both)).exitCode).toBe(3);
   });
 
+  it('decides what `resolve`, `kpt sync`, and `plugins install` use', async () => {
+    await publish('Used', '1.0.0', '1.1.0', '2.0.0');
+    await pack('Used');
+    await settings('functions: [{kind: Used, release: ~1.0}]\n');
+    await lock();
+    const kinds = ['--kind', `${GROUP}/v1/Used`];
+    const named = ['-c', opened.catalogUrl(), '--lock', 'app/krmhub.lock'];
+    const resolved = await run(['resolve', `${GROUP}/v1`, 'Used', '-o', 'json', ...named]);
+    expect(JSON.parse(resolved.out())).toMatchObject({ release: '1.0.0' });
+    await settings('functions: [{kind: Used, release: ~1.1}]\n');
+    for (const args of [
+      ['resolve', `${GROUP}/v1`, 'Used'],
+      ['plugins', 'install', ...kinds],
+    ]) {
+      const io = await run([...args, ...named]);
+      expect([io.exitCode, io.said]).toEqual([3, expect.stringContaining('release 1.0.0 is locked, which')]);
+    }
+    await rm(file('kustomization.yaml'));
+    await rm(file('krmhub.lock'));
+    const pipeline = 'pipeline:\n  mutators:\n  - configPath: fn.yaml\n';
+    const annotations = `  annotations:\n    krmhub.dev/catalogs: ${opened.catalogUrl()}\n`;
+    const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n';
+    await writeFile(file('Kptfile'), head + annotations + pipeline);
+    const synced = await run(['kpt', 'sync', 'app', '--trusted-catalog', opened.catalogUrl(), '-o', 'json']);
+    expect([synced.exitCode, synced.said]).toEqual([0, expect.stringContaining('"release": "1.1.0"')]);
+  });
+
   it('leaves out what was yanked, which runs on where it is locked', async () => {
     await publish('Yanked', '1.0.0', '1.1.0', '2.0.0');
     await pack('Yanked', { range: '^1' });
@@ -147,8 +174,9 @@ describe('a range of releases', () => {
     await opened.client.yank(GROUP, 'Yanked', '1.1.0', 'broken');
     expect((await explain()).said).toContain(`${GROUP}/Yanked@1.1.0 was yanked: broken`);
     expect((await lock('--check')).exitCode).toBe(0);
-    expect((await lock('--upgrade')).exitCode).toBe(0);
-    expect(await locked()).toBe('1.0.0');
+    const back = await lock('--upgrade');
+    expect([back.exitCode, await locked()]).toEqual([0, '1.0.0']);
+    expect(back.said).toContain(`the locked ${GROUP}/Yanked@1.1.0 was yanked: broken; 1.0.0 is older`);
     await opened.client.takedown(GROUP, 'Yanked', '1.0.0', { reason: 'malware' });
     const io = await lock('--upgrade');
     expect([io.exitCode, io.said]).toEqual([3, expect.stringContaining('1.1.0 is yanked: broken')]);

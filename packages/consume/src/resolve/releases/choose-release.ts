@@ -13,6 +13,7 @@ import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import { type ReleaseRule, SETTINGS_LIMITS } from '@krmhub/catalog/settings/settings';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { compareReleases } from '@krmhub/schema/release';
 import type { NamedCatalog } from '../../references/parse-catalog.js';
 import { formatRelease } from '../../trust/registry-release.js';
 import { onlyDigests } from '../locked/locked-entry.js';
@@ -81,10 +82,13 @@ export async function chooseRelease(
   if (plan.type !== 'chosen') throw refusal(match, rule, plan);
   const chosen: ChosenRelease = {
     ...asked,
-    warnings: plan.young.map(
-      ({ release, oldEnoughAt }) =>
-        `${nameOf(match, release)} is too new for minAge ${minAge?.text}: old enough at ${oldEnoughAt}`,
-    ),
+    warnings: [
+      ...plan.young.map(
+        ({ release, oldEnoughAt }) =>
+          `${nameOf(match, release)} is too new for minAge ${minAge?.text}: old enough at ${oldEnoughAt}`,
+      ),
+      ...wentBack(match, { locked, range }, plan.release.release, history),
+    ],
     ...defined({
       ignoredMinAge:
         plan.isYoung && ignoresAge && minAge !== undefined
@@ -117,6 +121,24 @@ function isExact({ trust }: SearchContext, catalog: NamedCatalog): boolean {
     digest !== undefined ||
     onlyDigests(trust.grants(catalog)) !== undefined
   );
+}
+
+/** Says why a locked release of the range is followed by an older one. */
+function wentBack(
+  match: MatchedEntry,
+  { locked, range }: { locked: string | undefined; range: string | undefined },
+  release: string,
+  { releases, takenDown }: ReleaseHistory,
+): string[] {
+  if (locked === undefined || compareReleases(release, locked) >= 0) return [];
+  if (range !== undefined && !isInReleaseRange(locked, range)) return [];
+  const yanked = releases.find((one) => one.release === locked)?.yanked;
+  const reason = takenDown.includes(locked)
+    ? 'was taken down'
+    : yanked === undefined
+      ? 'is no longer in the catalog'
+      : `was yanked: ${yanked}`;
+  return [`the locked ${nameOf(match, locked)} ${reason}; ${release} is older`];
 }
 
 async function readChosen(

@@ -7,7 +7,7 @@ import type { ReadSql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 
 /** Functions that are read before other work runs. */
-const READ_AT_ONCE = 5;
+const READ_AT_ONCE = 2;
 
 interface ServedRow {
   release: string;
@@ -21,6 +21,8 @@ interface ServedRow {
 }
 
 const NEWEST = '(SELECT max(serial) FROM snapshot WHERE catalog = :catalog)';
+/** The last serial of a state; of the current one, the newest. */
+const LAST = `coalesce(to_serial - 1, ${NEWEST})`;
 const OF_FUNCTION = `catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= ${NEWEST}`;
 
 /** The serial of the oldest of the newest states of an entry that are read; undefined if there are fewer. */
@@ -36,11 +38,12 @@ function servedIn(versions: string): string {
    FROM (
      SELECT version.value ->> 'release' AS release, version.value ->> 'name' AS version,
        version.value ->> 'definition' AS definition, version.value ->> 'signedBy' AS signed_by,
-       from_serial AS first, coalesce(to_serial - 1, ${NEWEST}) AS last,
+       from_serial AS first, ${LAST} AS last,
        CASE WHEN entry IS NOT NULL THEN (
-         SELECT max(snapshot.serial) FROM snapshot
-         WHERE snapshot.catalog = :catalog AND snapshot.serial >= from_serial
-           AND snapshot.serial < coalesce(to_serial, snapshot.serial + 1) AND snapshot.withdrawn IS NULL
+         SELECT snapshot.serial FROM snapshot
+         WHERE snapshot.catalog = :catalog AND snapshot.withdrawn IS NULL
+           AND snapshot.serial BETWEEN from_serial AND ${LAST}
+         ORDER BY snapshot.serial DESC LIMIT 1
        ) END AS serial
      FROM catalog_function, ${versions} WHERE ${OF_FUNCTION} AND from_serial >= :from
    ) AS state
