@@ -46,12 +46,14 @@ Examples:
     )
     .action(async (target: string, options: ExplainCommandOptions) => {
       const { explainPackage } = await import('../lock/explain-package.js');
+      const { explainUpdates } = await import('../outdated/explain-updates.js');
       const { all = false, output, lock, frozen = false, imagePrefix } = options;
       await explainPackage(io, target, {
         ...(await readResolution(io, options)),
         all,
         output,
         frozen,
+        explainUpdates,
         ...defined({ lockFile: lock, imagePrefix }),
       });
     });

@@ -107,8 +107,21 @@ describe('krmhub outdated', () => {
       notices: [],
     });
     expect(found.entries[1]!.state).toBe('current');
-    // One request for both functions.
-    expect(place.paths().filter((one) => one.endsWith('/releases'))).toHaveLength(3);
+    const explained = await run(['explain', 'app', ...trust(), '-o', 'json']);
+    expect(JSON.parse(explained.out()).functions).toMatchObject([
+      {
+        page: `${place.proxy.url}/functions/${GROUP}/SetLabels`,
+        isLocked: true,
+        release: '1.0.0',
+        behind: { release: '1.1.0', changes: ['patch'] },
+      },
+      { page: `${place.proxy.url}/functions/${GROUP}/SetNames` },
+    ]);
+    expect(JSON.parse(explained.out()).functions[1]).not.toHaveProperty('behind');
+    const shown = await run(['explain', 'app', ...trust()], { tty: true, columns: 200 });
+    expect(shown.out()).toMatch(/behind +an upgrade takes 1.1.0: patch/);
+    // One request of each command for both functions.
+    expect(place.paths().filter((one) => one.endsWith('/releases'))).toHaveLength(5);
   });
 
   it('says what kind of change the upgrade is', async () => {

@@ -16,7 +16,7 @@ import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { consumePorts } from '../registry/consume-ports.js';
 import { displayListed, displayPath } from './display-path.js';
-import type { Explanation } from './explanation.js';
+import type { ExplainedUpdate, Explanation } from './explanation.js';
 import { lockCommand, packageFolder } from './lock-file.js';
 import { openLock, packageSettings } from './open-lock.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -28,6 +28,12 @@ export interface ExplainOptions extends ResolverOptions {
   frozen: boolean;
   lockFile?: string;
   imagePrefix?: string;
+  /** Asks what registries say of the functions now; not offline. */
+  explainUpdates: (
+    io: Io,
+    resolved: readonly ResolvedFunction[],
+    options: ResolverOptions,
+  ) => Promise<ExplainedUpdate[]>;
 }
 
 /**
@@ -48,9 +54,12 @@ export async function explainPackage(io: Io, target: string, options: ExplainOpt
       ...defined({ imagePrefix }),
     });
     const functions = layer === undefined ? [] : packageFunctions(layer, lock);
-    const settings = await packageSettings(io, await packageFolder(io, target));
-    const resolved = await resolveAll(io, functions, lock, { ...options, ...settings });
-    const explanations = await Promise.all(resolved.map((one) => explain(io, one, options, command)));
+    const resolving = { ...options, ...(await packageSettings(io, await packageFolder(io, target))) };
+    const resolved = await resolveAll(io, functions, lock, resolving);
+    const updates = options.offline || frozen ? [] : await options.explainUpdates(io, resolved, resolving);
+    const explanations = await Promise.all(
+      resolved.map(async (one, at) => ({ ...(await explain(io, one, options, command)), ...updates[at] })),
+    );
     const data = { path: displayPath(io, target), functions: explanations, problems: diagnostics };
     await printData(io, output, data, async () => {
       const { printExplanations } = await import('./print-explanations.js');

@@ -4,6 +4,7 @@ import { imageAt } from '@krmhub/consume/resolve/images/named-image';
 import { isPinned, type ResolvedInline } from '@krmhub/consume/resolve/resolution';
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import { CHANGE_KINDS } from '@krmhub/schema/documents/change-kinds';
 import { escapeControls, pad, plural, wrap } from '@krmhub/schema/text';
 import { printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
@@ -81,11 +82,20 @@ function facts(one: Explanation): [label: string, value: string][] {
     ['definition', definition],
     ['signer', signedBy],
     ...(runtime === undefined ? [] : runtimeFacts(runtime)),
+    ['page', one.page],
     ['why', reason],
+    ['behind', behindText(one)],
     ['hint', hint],
     ...warnings.map((text): [string, string] => ['warning', text]),
   ];
   return found.flatMap(([label, value]) => (value === undefined ? [] : [[label, value]]));
+}
+
+/** The release that an upgrade takes, with what it changes. */
+function behindText({ behind }: Explanation): string | undefined {
+  if (behind === undefined) return undefined;
+  const changes = (behind.changes ?? []).map((kind) => CHANGE_KINDS[kind]).join(', ');
+  return `an upgrade takes ${behind.release}${changes === '' ? '' : `: ${changes}`}`;
 }
 
 function catalogText({ reference, serial }: NonNullable<Explanation['catalog']>): string {
@@ -147,7 +157,7 @@ function row(one: Explanation): string[] {
     runtime === undefined ? '' : runsText(runtime),
     one.definition ?? '',
     one.signedBy ?? '',
-    [one.reason, ...one.warnings].join('; '),
+    [one.reason, ...[behindText(one) ?? []].flat(), ...one.warnings].join('; '),
   ];
 }
 

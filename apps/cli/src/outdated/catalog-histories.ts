@@ -162,6 +162,16 @@ export function changesTo(
   return changes.find(isWanted)?.kinds;
 }
 
+/** Returns the page of a function on its registry. */
+export async function functionPage(
+  histories: CatalogHistories,
+  catalog: CatalogReference,
+  { group, kind }: { group: string; kind: string },
+): Promise<string | undefined> {
+  const registry = await histories.registry(catalog);
+  return registry && `${registry.url}/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
+}
+
 /** Registries compare kinds without case. */
 function functionKey({ group, kind }: { group: string; kind: string }): string {
   return `${group}/${kind}`.toLowerCase();

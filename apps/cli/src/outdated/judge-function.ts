@@ -11,12 +11,15 @@ import { isPinned, type Resolution, type Resolver } from '@krmhub/consume/resolv
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
+import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
+import { compareReleases } from '@krmhub/schema/release';
 import { comparePinned } from '../lock/function-changes.js';
 import {
   type CatalogHistories,
   changesTo,
   type FunctionHistory,
+  functionPage,
   type HistoryRelease,
 } from './catalog-histories.js';
 import type { FunctionUse } from './list-uses.js';
@@ -123,16 +126,6 @@ function judgeEntry({ locked, ...use }: FunctionUse, catalog: CatalogReference, 
   };
 }
 
-/** Returns the page of a function on its registry. */
-export async function functionPage(
-  histories: CatalogHistories,
-  catalog: CatalogReference,
-  { group, kind }: { group: string; kind: string },
-): Promise<string | undefined> {
-  const registry = await histories.registry(catalog);
-  return registry && `${registry.url}/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
-}
-
 async function judgeHistory(
   use: FunctionUse,
   { catalog, history }: { catalog: CatalogReference; history: FunctionHistory },
@@ -196,9 +189,10 @@ function functionState(
 ): OutdatedEntry['state'] {
   if (locked === undefined) return 'not-locked';
   if (isBehind(locked, plan)) return 'behind';
-  if (plan.wanted === undefined && plan.newest === undefined) return 'unknown';
-  const { newest } = plan;
-  return newest !== undefined && newest.digest !== locked.definition ? 'newer' : 'current';
+  const { newest, wanted } = plan;
+  if (wanted === undefined) return 'unknown';
+  const isNewer = newest !== undefined && compareReleases(newest.release, wanted.release) > 0;
+  return isNewer ? 'newer' : 'current';
 }
 
 function sizeOf(locked: LockedFunction, { release, digest }: HistoryRelease): OutdatedEntry['update'] {
@@ -208,9 +202,7 @@ function sizeOf(locked: LockedFunction, { release, digest }: HistoryRelease): Ou
 
 export function releaseNotices(release: HistoryRelease | undefined): UpdateNotice[] {
   const { yanked, deprecated } = release ?? {};
-  const { group, kind, releases } = deprecated?.replacement ?? {};
-  const replacement =
-    group === undefined ? undefined : `${group}/${kind}${releases === undefined ? '' : `@${releases}`}`;
+  const replacement = deprecated?.replacement && formatReplacement(deprecated.replacement);
   return [
     ...(yanked === undefined ? [] : [{ type: 'yanked' as const, reason: yanked.reason }]),
     ...(deprecated === undefined

@@ -15,12 +15,12 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
 import {
   changesTo,
+  functionPage,
   type HistoryRelease,
   type HistoryRequest,
   type UsedRelease,
 } from './catalog-histories.js';
 import {
-  functionPage,
   type JudgeContext,
   type Judged,
   knownVersion,
