@@ -1,15 +1,19 @@
 import type { CatalogReleases, CatalogReleasesRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { type PlannedUpdate, planUpdate, type UsedFunction } from '@krmhub/catalog';
 import {
   type CatalogReference,
   type NamedCatalog,
   parseCatalog,
   type RegistryCatalog,
 } from '@krmhub/consume/references/parse-catalog';
+import { onlyDigests } from '@krmhub/consume/resolve/locked/locked-entry';
 import { isPinned } from '@krmhub/consume/resolve/open/open-catalog';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { OptionTrust } from '@krmhub/consume/trust/catalog-trust';
 import { runInParallel } from '@krmhub/oci';
+import { defined } from '@krmhub/schema/defined';
+import type { Digest } from '@krmhub/schema/digest';
 import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/names/gvk';
@@ -105,6 +109,16 @@ export class CatalogHistories {
     return (await this.#catalog(catalog))?.registry;
   }
 
+  /** Returns the one snapshot of a reference that has a serial or a digest. */
+  pinned(reference: CatalogReference): { serial?: number } | undefined {
+    const named = parseCatalog(this.#io, reference);
+    const { registry, digest } = named;
+    const isPinned = digest !== undefined || onlyDigests(this.#trust.grants(named)) !== undefined;
+    const serial = Number(registry?.snapshot);
+    if (Number.isInteger(serial)) return { serial };
+    return isPinned || registry?.snapshot !== undefined ? {} : undefined;
+  }
+
   #catalog(reference: CatalogReference): Promise<AskedCatalog | undefined> {
     const named = parseCatalog(this.#io, reference);
     const { registry } = named;
@@ -160,6 +174,33 @@ export function changesTo(
   const isWanted = (one: (typeof changes)[number]) =>
     one.from === from && one.version === version && one.to === to?.release;
   return changes.find(isWanted)?.kinds;
+}
+
+/** Plans what the history of a catalog says of a function, which only its pinned snapshot can have. */
+export function planFrom(
+  histories: CatalogHistories,
+  {
+    catalog,
+    history,
+    locked,
+    ...used
+  }: Pick<UsedFunction, 'version' | 'rule' | 'now'> & {
+    catalog: CatalogReference;
+    history: FunctionHistory;
+    locked: Digest | undefined;
+  },
+): PlannedUpdate<HistoryRelease> {
+  const takenDown = history.takedowns?.map(({ release }) => release);
+  const pinned = histories.pinned(catalog);
+  const plan = planUpdate(
+    { ...used, definition: locked, takenDown, snapshot: pinned?.serial },
+    history.releases,
+  );
+  if (pinned === undefined || locked === undefined) return plan;
+  // What is locked of a pinned snapshot stays; its lock entry names the entry, not the definition of the release.
+  const { wanted, ...rest } = plan;
+  const stays = plan.locked ?? (pinned.serial === undefined ? undefined : wanted);
+  return { ...rest, ...defined({ locked: stays, wanted: stays }) };
 }
 
 /** Returns the page of a function on its registry. */

@@ -1,12 +1,13 @@
-import { parseFunction, planUpdate } from '@krmhub/catalog';
+import { parseFunction, type ReleaseRule, releaseRule } from '@krmhub/catalog';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
+import type { Digest } from '@krmhub/schema/digest';
 import type { Io } from '../io/io.js';
 import type { ExplainedUpdate } from '../lock/explanation.js';
 import type { ResolvedFunction } from '../lock/resolve-functions.js';
 import { searchOrder } from '../lock/search-order.js';
-import { CatalogHistories, changesTo, functionPage } from './catalog-histories.js';
+import { CatalogHistories, changesTo, functionPage, planFrom } from './catalog-histories.js';
 
 /** A function that comes from a catalog, or whose image a catalog has. */
 interface Source {
@@ -14,7 +15,8 @@ interface Source {
   apiVersion: string;
   kind: string;
   /** Digest of the definition that is locked. */
-  locked?: string;
+  locked?: Digest;
+  rule?: ReleaseRule;
 }
 
 /**
@@ -32,12 +34,13 @@ export async function explainUpdates(
     sources.flatMap((source) => {
       if (source === undefined) return [];
       const { version, ...name } = parseFunction(source);
-      const used = source.locked === undefined ? undefined : { from: source.locked, version };
+      const { locked: from, rule } = source;
+      const used = from === undefined ? undefined : { from, version, ...defined({ range: rule?.range }) };
       return { catalog: source.catalog, ...name, ...defined({ used }) };
     }),
   );
   return Promise.all(
-    sources.map(async (source) => (source === undefined ? {} : readUpdate(histories, source))),
+    sources.map(async (source) => (source === undefined ? {} : readUpdate(histories, source, io.now()))),
   );
 }
 
@@ -47,8 +50,9 @@ function findSource(io: Io, one: ResolvedFunction, options: ResolverOptions): So
   if (resolution !== undefined && !resolution.inline) {
     const catalog = order[resolution.searched.length];
     const locked = resolution.entry === undefined ? resolution.definition : undefined;
-    const { apiVersion, kind } = listed.request;
-    return catalog && { catalog, apiVersion, kind, ...defined({ locked }) };
+    const { apiVersion, kind, range } = listed.request;
+    const rule = releaseRule(options.settings, parseFunction(listed.request), range);
+    return catalog && { catalog, apiVersion, kind, ...defined({ locked, rule }) };
   }
   const catalog = match && order.find(({ text }) => text === match.catalog);
   return catalog && { catalog, apiVersion: match!.apiVersion, kind: match!.kind };
@@ -56,14 +60,14 @@ function findSource(io: Io, one: ResolvedFunction, options: ResolverOptions): So
 
 async function readUpdate(
   histories: CatalogHistories,
-  { catalog, locked, ...name }: Source,
+  { catalog, locked, rule, ...name }: Source,
+  now: Date,
 ): Promise<ExplainedUpdate> {
   const { version, ...fn } = parseFunction(name);
   const history = await histories.find({ catalog, ...fn });
   if (history === undefined || (history.releases.length === 0 && history.upstream === undefined)) return {};
   const page = await functionPage(histories, catalog, history);
-  const used = history.releases.find(({ digest }) => digest === locked);
-  const { wanted } = planUpdate({ version, definition: used?.digest }, history.releases);
+  const { locked: used, wanted } = planFrom(histories, { catalog, history, version, locked, rule, now });
   if (used === undefined || wanted === undefined || wanted.digest === used.digest) return defined({ page });
   const changes = changesTo(history, { from: used.digest, version }, wanted);
   return { ...defined({ page }), behind: { release: wanted.release, ...defined({ changes }) } };

@@ -1,12 +1,14 @@
 import {
   changeKinds,
+  isInReleaseRange,
   type LockedFunction,
   type PlannedUpdate,
   parseFunction,
-  planUpdate,
+  type ReleasePlan,
   updateSize,
 } from '@krmhub/catalog';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
+import { ruleText } from '@krmhub/consume/resolve/releases/choose-release';
 import { isPinned, type Resolution, type Resolver } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
@@ -21,6 +23,7 @@ import {
   type FunctionHistory,
   functionPage,
   type HistoryRelease,
+  planFrom,
 } from './catalog-histories.js';
 import type { FunctionUse } from './list-uses.js';
 import type { KnownVersion, OutdatedEntry, UpdateNotice, UsePlace } from './outdated-report.js';
@@ -29,6 +32,7 @@ import type { KnownVersion, OutdatedEntry, UpdateNotice, UsePlace } from './outd
 export interface JudgeContext {
   histories: CatalogHistories;
   resolve: Resolver['resolve'];
+  now: Date;
   /** Remembers what could not be asked. */
   fail: (source: string, error: KrmhubError) => void;
 }
@@ -95,15 +99,28 @@ function isServed(version: string, { releases, upstream = [] }: FunctionHistory)
 }
 
 /** Of a catalog without a history, only what it has now is known. */
-function judgeEntry({ locked, ...use }: FunctionUse, catalog: CatalogReference, found: Resolution): Judged {
+function judgeEntry(
+  { locked, rule, ...use }: FunctionUse,
+  catalog: CatalogReference,
+  found: Resolution,
+): Judged {
   const { release, definition, signedBy, runtime } = found;
+  const { range } = rule ?? {};
   const now: KnownVersion = defined({ release, definition });
-  const base = { catalog: catalog.text, wanted: now, newest: now, notices: [] };
+  const isWanted = range === undefined || (release !== undefined && isInReleaseRange(release, range));
+  const base = {
+    catalog: catalog.text,
+    ...defined({ range, locked: locked && lockedVersion(locked), wanted: isWanted ? now : undefined }),
+    newest: now,
+    notices: [],
+  };
+  if (!isWanted) {
+    const problem = `the catalog has ${release ?? 'no release'}, which is not in the range ${range}`;
+    return { ...base, state: locked === undefined ? 'not-locked' : 'newer', problem };
+  }
   if (locked === undefined) return { ...base, state: 'not-locked' };
   const state = definition === locked.definition ? 'current' : 'behind';
-  if (state === 'current' || definition === undefined || !isPinned(runtime)) {
-    return { ...base, state, locked: lockedVersion(locked) };
-  }
+  if (state === 'current' || definition === undefined || !isPinned(runtime)) return { ...base, state };
   const { apiVersion, kind } = use;
   const after: LockedFunction = {
     catalog: locked.catalog,
@@ -119,7 +136,6 @@ function judgeEntry({ locked, ...use }: FunctionUse, catalog: CatalogReference, 
   return {
     ...base,
     state,
-    locked: lockedVersion(locked),
     update,
     ...defined({ changes: someChanges(changes) }),
     problem: 'the catalog has no history, so schemas were not compared',
@@ -129,23 +145,27 @@ function judgeEntry({ locked, ...use }: FunctionUse, catalog: CatalogReference, 
 async function judgeHistory(
   use: FunctionUse,
   { catalog, history }: { catalog: CatalogReference; history: FunctionHistory },
-  { histories }: JudgeContext,
+  { histories, now }: JudgeContext,
 ): Promise<Judged> {
-  const { locked } = use;
+  const { locked, rule } = use;
   const { version } = parseFunction(use);
-  const plan = planUpdate({ version, definition: locked?.definition }, history.releases);
-  const { wanted, newest } = plan;
   const upstream = history.upstream?.find((one) => one.version === version);
   if (upstream !== undefined) return judgeUpstream(use, upstream.definition, catalog);
+  const plan = planFrom(histories, { catalog, history, version, locked: locked?.definition, rule, now });
+  const { wanted, newest, choice } = plan;
   const taken = history.takedowns?.find(({ digest }) => digest === locked?.definition);
   const notices: UpdateNotice[] = [
     ...releaseNotices(locked === undefined ? wanted : plan.locked),
     ...(taken === undefined ? [] : [{ type: 'taken-down' as const, reason: taken.reason }]),
   ];
   const target = isBehind(locked, plan) ? wanted : newest;
+  const young = choice?.young ?? [];
   return {
     catalog: catalog.text,
-    ...defined({ page: await functionPage(histories, catalog, history) }),
+    ...defined({
+      page: await functionPage(histories, catalog, history),
+      range: rule?.range,
+    }),
     state: functionState(locked, plan),
     ...defined({
       locked: locked && lockedVersion(locked, plan.locked),
@@ -156,9 +176,18 @@ async function judgeHistory(
     }),
     notices,
     ...defined({
-      problem: wanted === undefined ? `the catalog has no ${use.apiVersion} ${use.kind} any more` : undefined,
+      tooNew: young.length === 0 ? undefined : young,
+      problem: wanted === undefined ? whyNone(use, choice) : undefined,
     }),
   };
+}
+
+/** Why no release would be locked. */
+function whyNone({ apiVersion, kind, rule }: FunctionUse, choice: ReleasePlan | undefined): string {
+  if (choice?.type === 'older') return `the registry no longer lists the locked release ${choice.locked}`;
+  if (choice?.type !== 'none') return `the catalog has no ${apiVersion} ${kind} any more`;
+  const why = choice.inRange.map(({ release, reason }) => `${release} is ${reason}`).join('; ');
+  return `no release for ${ruleText(rule!)}: ${why === '' ? 'the catalog has none' : why}`;
 }
 
 /** An entry of an upstream catalog has no releases: only whether it is another one is known. */
@@ -179,8 +208,10 @@ export function someChanges(kinds: ChangeKind[] | undefined): ChangeKind[] | und
   return kinds?.length === 0 ? undefined : kinds;
 }
 
-function isBehind(locked: LockedFunction | undefined, { wanted }: PlannedUpdate<HistoryRelease>): boolean {
-  return locked !== undefined && wanted !== undefined && wanted.digest !== locked.definition;
+function isBehind(locked: LockedFunction | undefined, plan: PlannedUpdate<HistoryRelease>): boolean {
+  const { wanted } = plan;
+  if (locked === undefined || wanted === undefined) return false;
+  return wanted.digest !== (plan.locked?.digest ?? locked.definition);
 }
 
 function functionState(
@@ -216,5 +247,9 @@ export function knownVersion({ release, digest, publishedAt }: HistoryRelease): 
 }
 
 function lockedVersion({ release, definition }: LockedFunction, known?: HistoryRelease): KnownVersion {
-  return { ...defined({ release }), definition, ...defined({ publishedAt: known?.publishedAt }) };
+  return {
+    ...defined({ release: release ?? known?.release }),
+    definition,
+    ...defined({ publishedAt: known?.publishedAt }),
+  };
 }

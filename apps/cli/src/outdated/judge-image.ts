@@ -1,11 +1,4 @@
-import {
-  isHigher,
-  parseFunction,
-  planImageUpdate,
-  planUpdate,
-  releaseOfImage,
-  updateSize,
-} from '@krmhub/catalog';
+import { isHigher, parseFunction, planImageUpdate, releaseOfImage, updateSize } from '@krmhub/catalog';
 import { imageTags, tagDigest } from '@krmhub/consume/resolve/images/newest-image';
 import type { Resolver } from '@krmhub/consume/resolve/resolution';
 import type { OciClient } from '@krmhub/oci';
@@ -18,6 +11,7 @@ import {
   functionPage,
   type HistoryRelease,
   type HistoryRequest,
+  planFrom,
   type UsedRelease,
 } from './catalog-histories.js';
 import {
@@ -121,11 +115,13 @@ async function judge(use: ImageUse, context: JudgeContext & { images: ImageSourc
     };
   }
   const current = releaseOfImage(history.releases, { repository, tag: plan.current, digest });
-  const { newest } = planUpdate({ version: matched!.version, definition: current?.digest }, history.releases);
+  const { version, catalog } = matched!;
+  const used = { version, locked: current?.digest, now: context.now };
+  const { newest } = planFrom(histories, { ...used, catalog, history });
   const isNewer = newest !== undefined && newest.digest !== current?.digest;
-  const page = await functionPage(histories, matched!.catalog, history);
+  const page = await functionPage(histories, catalog, history);
   return {
-    catalog: matched!.catalog.text,
+    catalog: catalog.text,
     ...defined({ page }),
     ...defined({
       locked: locked && (current === undefined ? locked : { ...locked, ...knownVersion(current) }),

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { LockedFunction } from '@krmhub/catalog';
+import { type LockedFunction, parseFunction, type ReleaseRule, releaseRule } from '@krmhub/catalog';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
 import { imageRepository, lockedName, pinnedDigest } from '@krmhub/consume/resolve/images/named-image';
 import type { NamedDigest, ResolverOptions } from '@krmhub/consume/resolve/resolution';
@@ -24,6 +24,8 @@ export interface FunctionUse {
   /** The catalogs that are searched for it, in order; of a locked function, the one that has it. */
   catalogs: readonly CatalogReference[];
   locked?: LockedFunction;
+  /** What a release must satisfy, by the settings of the package. */
+  rule?: ReleaseRule;
 }
 
 /** An image that a package names itself. */
@@ -55,7 +57,7 @@ export type Use = FunctionUse | ImageUse;
  */
 export function listUses(
   io: Io,
-  { functions, lock }: ReadPackage,
+  { functions, lock, settings }: ReadPackage,
   options: Pick<ResolverOptions, 'official' | 'catalogs'>,
 ): { uses: Use[]; programs: number } {
   const uses: Use[] = [];
@@ -65,7 +67,8 @@ export function listUses(
     const use = listUse(io, listed, lock, searchOrder(io, options, listed.request));
     if (use === undefined) programs += 1;
     else {
-      uses.push(use);
+      const rule = releaseRule(settings, parseFunction(listed.request), listed.request.range);
+      uses.push(use.type === 'function' ? { ...use, ...defined({ rule }) } : use);
       used.add(use.type === 'function' ? use.locked : use.image);
     }
   }
@@ -149,9 +152,11 @@ function unusedEntries(io: Io, lock: PackageLock | undefined, used: ReadonlySet<
   );
   return [
     ...functions.map((locked): Use => {
-      const { apiVersion, kind } = locked;
+      const { apiVersion, kind, range } = locked;
       const place: UsePlace = { ...lockPlace(io, lock, 'functions', locked)!, field: 'lock' };
-      return { type: 'function', place, apiVersion, kind, locked, catalogs: [lockedCatalog(lock, locked)] };
+      const catalogs = [lockedCatalog(lock, locked)];
+      const rule = range === undefined ? undefined : { range };
+      return { type: 'function', place, apiVersion, kind, locked, catalogs, ...defined({ rule }) };
     }),
     ...images.map((one): Use => {
       const place: UsePlace = { ...lockPlace(io, lock, 'images', one)!, field: 'lock' };

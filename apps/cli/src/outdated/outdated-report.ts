@@ -1,3 +1,4 @@
+import type { YoungRelease } from '@krmhub/catalog/resolve/plan-release';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import type { Digest } from '@krmhub/schema/digest';
 import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
@@ -72,6 +73,8 @@ export interface OutdatedEntry extends UsePlace {
   /** What the upgrade to `wanted`, or else to `newest`, changes. Absent if the definitions were not compared. */
   changes?: ChangeKind[];
   notices: UpdateNotice[];
+  /** Releases above `wanted` that are too new for `minAge`, newest first, and when they no longer are. */
+  tooNew?: YoungRelease[];
   /** Why nothing, or not everything, is known. */
   problem?: string;
 }

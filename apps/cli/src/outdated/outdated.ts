@@ -90,6 +90,7 @@ async function judgeUses(
       histories,
       images,
       resolve: resolveOnce(resolver),
+      now: io.now(),
       fail: (source, error) => errors.push({ source, error }),
     };
     await histories.ask(await historyRequests(uses, images));
@@ -112,7 +113,8 @@ async function historyRequests(uses: readonly Use[], images: ImageSources) {
         return matched === undefined ? [] : [{ ...matched, used: usedImage(use, matched) }];
       }
       const { version, ...name } = parseFunction(use);
-      const used = use.locked && { from: use.locked.definition, version };
+      const { range } = use.rule ?? {};
+      const used = use.locked && { from: use.locked.definition, version, ...defined({ range }) };
       return use.catalogs.map((catalog) => ({ catalog, ...name, ...defined({ used }) }));
     }),
   );

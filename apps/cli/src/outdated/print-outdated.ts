@@ -115,7 +115,7 @@ function changeText({ changes = [], update, notices, problem, state }: OutdatedE
 
 function row(entry: OutdatedEntry): string[] {
   const { file, line, column, field, apiVersion = '', kind = '', state, catalog, image } = entry;
-  const { locked, wanted, newest, update = '', changes = [], notices, problem } = entry;
+  const { locked, wanted, newest, update = '', changes = [], notices, tooNew = [], problem } = entry;
   return [
     `${file}:${line}:${column}`,
     field,
@@ -130,13 +130,19 @@ function row(entry: OutdatedEntry): string[] {
     changes.join(','),
     locked?.publishedAt ?? '',
     newest?.publishedAt ?? '',
-    [...notices.map(noticeText), ...(problem === undefined ? [] : [problem])].join('; '),
+    [...notices.map(noticeText), ...tooNew.map(youngText), ...(problem === undefined ? [] : [problem])].join(
+      '; ',
+    ),
   ];
 }
 
 function noticeText({ type, reason, replacement }: UpdateNotice): string {
   const instead = replacement === undefined ? '' : `; use ${replacement}`;
   return `${NOTICES[type]}: ${reason}${instead}`;
+}
+
+function youngText({ release, oldEnoughAt }: NonNullable<OutdatedEntry['tooNew']>[number]): string {
+  return `${release} is too new: old enough at ${oldEnoughAt}`;
 }
 
 function noticeTexts(entry: OutdatedEntry): string[] {

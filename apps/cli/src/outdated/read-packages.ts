@@ -1,13 +1,15 @@
 import path from 'node:path';
-import type { LockedFunctions } from '@krmhub/catalog';
+import type { LockedFunctions, PackageSettings } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import { KrmhubError } from '@krmhub/schema/error';
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { inspectLayers } from '../function-configs/read-layers.js';
 import type { Io } from '../io/io.js';
 import { lockCommand, lockPath, packageFolder, readLockFile, type StoredLock } from '../lock/lock-file.js';
 import { lockedFunctions } from '../lock/locked-functions.js';
+import { packageSettings } from '../lock/open-lock.js';
 import { packageFunctions } from '../lock/search-order.js';
 import { findPackages } from './find-packages.js';
 
@@ -22,6 +24,7 @@ export interface PackageLock extends Omit<StoredLock, 'text'> {
 export interface ReadPackage {
   functions: ListedFunction[];
   lock?: PackageLock;
+  settings?: PackageSettings;
 }
 
 export interface ReadPackagesOptions {
@@ -33,7 +36,7 @@ export interface ReadPackagesOptions {
 
 /**
  * Reads the package of a path, or with `recursive` all packages below it. What another package is built on counts there
- * if it has no lock file of its own. Throws `not-found`, and `invalid-document` for a lock file.
+ * if it has no lock file of its own. A lock file or settings with errors are problems, and do not count. Throws `not-found`.
  */
 export async function readPackages(
   io: Io,
@@ -45,10 +48,10 @@ export async function readPackages(
     const found: { layer: Layer; read: ReadPackage }[] = [];
     const diagnostics = new Map<string, Diagnostic>();
     for (const place of await findPackages(io, target, options.recursive)) {
-      const { layer, lock, problems } = await readPackage(io, place, options, bases.fetch);
+      const { layer, lock, settings, problems } = await readPackage(io, place, options, bases.fetch);
       for (const one of problems) diagnostics.set(JSON.stringify(one), one);
       if (layer !== undefined) {
-        const read = { functions: usedFunctions(layer, lock), ...defined({ lock }) };
+        const read = { functions: usedFunctions(layer, lock), ...defined({ lock, settings }) };
         found.push({ layer, read });
       }
     }
@@ -78,10 +81,13 @@ async function readPackage(
   place: string,
   { lockFile, imagePrefix }: ReadPackagesOptions,
   fetchRemote: Awaited<ReturnType<typeof openRemoteBases>>['fetch'],
-): Promise<{ layer?: Layer; lock?: PackageLock; problems: Diagnostic[] }> {
-  const file = lockPath(io, await packageFolder(io, place), lockFile);
+): Promise<Omit<ReadPackage, 'functions'> & { layer?: Layer; problems: Diagnostic[] }> {
+  const folder = await packageFolder(io, place);
+  const file = lockPath(io, folder, lockFile);
   const command = lockCommand(io, { folder: place, lock: lockFile, imagePrefix });
-  const stored = await readLockFile(io, file, command);
+  const problems: Diagnostic[] = [];
+  const stored = await collectProblems(problems, () => readLockFile(io, file, command));
+  const read = await collectProblems(problems, () => packageSettings(io, folder));
   const { layer, diagnostics } = await inspectLayers(io, place, {
     fetchRemote,
     all: stored !== undefined,
@@ -90,7 +96,21 @@ async function readPackage(
   });
   const common = { folder: path.dirname(file), frozen: false, command };
   const lock = stored && { ...stored, file, locked: lockedFunctions(io, stored.lock, common) };
-  return { ...defined({ layer, lock }), problems: diagnostics };
+  return { ...defined({ layer, lock, settings: read?.settings }), problems: [...problems, ...diagnostics] };
+}
+
+/** Returns what is read; undefined for a file with errors, which go into the list. */
+async function collectProblems<Result>(
+  problems: Diagnostic[],
+  read: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.diagnostics.length === 0) throw error;
+    problems.push(...error.diagnostics);
+    return undefined;
+  }
 }
 
 /** Documents of a plain folder are functionConfigs if their kind is locked. */

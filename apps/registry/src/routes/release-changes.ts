@@ -1,13 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CatalogRelease, CatalogReleasesRequest, ReleaseChanges } from '@krmhub/api/model';
-import {
-  changeKinds,
-  compareCatalogs,
-  newestInRange,
-  oneVersion,
-  planUpdate,
-  releaseOfImage,
-} from '@krmhub/catalog';
+import { changeKinds, compareCatalogs, oneVersion, planUpdate, releaseOfImage } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
@@ -31,6 +24,9 @@ interface Comparison extends FunctionName {
   after: ComparedRelease;
 }
 
+/** A minimum age is that of the client. */
+const NO_TIME = new Date(0);
+
 type Wanted = NonNullable<CatalogReleasesRequest['functions'][number]['compare']>[number];
 
 /** A comparison that a client asked for. */
@@ -48,10 +44,10 @@ export function planChanges(
   return wanted.flatMap(({ from, version, range }) => {
     const used = releases.find(({ digest }) => digest === from) ?? releaseOfImage(releases, imageOf(from));
     if (used?.versions.includes(version) !== true) return [];
-    const known = { version, definition: used.digest };
+    const known = { version, definition: used.digest, now: NO_TIME };
     const { wanted: served, newest } = planUpdate(known, releases);
-    const inRange = range === undefined ? undefined : newestInRange(releases, range);
-    const targets = new Set([newest, served, inRange].flatMap((one) => one ?? []));
+    const inRange = range === undefined ? undefined : planUpdate({ ...known, rule: { range } }, releases);
+    const targets = new Set([newest, served, inRange?.wanted].flatMap((one) => one ?? []));
     return [...targets].map((to) => ({
       asked: { from, version, to: to.release },
       comparison: { ...name, version, before: compared(used), after: compared(to) },

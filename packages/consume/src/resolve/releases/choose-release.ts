@@ -195,7 +195,7 @@ function refusal(
 }
 
 /** Names what a release must satisfy. */
-function ruleText({ range, minAge }: ReleaseRule): string {
+export function ruleText({ range, minAge }: ReleaseRule): string {
   return [
     ...(range === undefined ? [] : [`the range ${range}`]),
     ...(minAge === undefined ? [] : [`minAge ${minAge.text}`]),
