@@ -14,6 +14,7 @@ import { fn } from './rows/fn.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
+import { outdated } from './rows/outdated.js';
 import { pages } from './rows/pages.js';
 import { plugin } from './rows/plugin.js';
 import { publish } from './rows/publish.js';
@@ -44,6 +45,7 @@ const ROWS: Row[] = [
   start,
   executable,
   resolve,
+  outdated,
   plugin,
   build,
   fn,

@@ -29,6 +29,7 @@ const rows = [
   'start',
   'executable',
   'resolve',
+  'outdated',
   'plugin',
   'build',
   'fn',
