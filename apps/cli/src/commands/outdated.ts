@@ -43,8 +43,8 @@ function is not found, 1 something is behind (--check) or a file has a problem,
 6 not allowed, 5 a registry cannot be reached.
 
 Examples:
-  krmhub outdated app
-  krmhub outdated . -r --check
+  krmhub outdated app -c default
+  krmhub outdated app -c default -r --check
   krmhub outdated app -c default -o json`,
     )
     .action(async (target: string, options: OutdatedCommandOptions) => {
