@@ -353,6 +353,27 @@ describe('krmhub outdated', () => {
     expect(io.out().split('\n')[0]).toMatch(/^app\/labels.yaml:1:1\ttransformers\t/);
   });
 
+  it('does not trust what the registry of an image responds', async () => {
+    const proxied = new URL(place.proxy.url).host;
+    await push('fn/odd', 'v1.0.0');
+    await pack.write({ 'app/Kptfile': kptfile(`  - image: ${proxied}/fn/odd:v1.0.0\n`) });
+    for (const [body, state, newest] of [
+      ['{', 'not-pinned', undefined],
+      ['{"tags": ["a b", "\\u001b[31m"]}', 'not-pinned', undefined],
+      ['{"tags": ["v9.0.0", "v99999999999999999999.0.0", "v1", "latest"]}', 'not-pinned', 'v9.0.0'],
+      ['{"tags": null}', 'not-pinned', undefined],
+    ] as const) {
+      place.proxy.intercept = (request, response) => {
+        if (request.url?.includes('/tags/list') !== true) return false;
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+        return true;
+      };
+      const { entries } = await report('app');
+      expect(entries).toMatchObject([{ state }]);
+      expect(entries[0]?.newest?.tag).toBe(newest);
+    }
+  });
+
   it('does not tell of a function that the user may not see', async () => {
     const group = 'hidden.example.com';
     const definition = new TextEncoder().encode(definitionText({ group, kind: 'Secret' }));

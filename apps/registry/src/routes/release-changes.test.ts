@@ -5,6 +5,7 @@ import type { FunctionDefinition } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createStatement, newKey, policy, signedBy } from '../testing/signing.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { catalogText, startUpstream } from '../testing/upstream-server.js';
 
@@ -96,6 +97,20 @@ describe('changes to newer releases', () => {
     expect(await changes({ from: tag, version: 'v9' })).toBeUndefined();
     for (const from of ['x', sha256('x'), `${image}:v3`, `${image}@sha256:${'b'.repeat(64)}`, 'a b']) {
       expect(await changes({ from, version: 'v1', range: 'no range' })).toBeUndefined();
+    }
+  });
+
+  it('name another signer', async () => {
+    const keys = [newKey(), newKey()];
+    expect((await registry.send('PUT', '/api/v1/policies', policy(keys))).status).toBe(200);
+    for (const [at, release] of ['1.0.0', '1.1.0', '1.2.0'].entries()) {
+      const definition = { ...SET_LABELS, release };
+      const bundle = await signedBy(keys[at >> 1]!, createStatement(definition));
+      const { status } = await registry.publish(definition, '?wait=true', { bundles: [bundle] });
+      expect(status).toBe(201);
+      const from = sha256(definitionText({ ...SET_LABELS, release: '1.0.0' }));
+      const kinds = [[], ['patch'], ['other-signer']][at];
+      expect(await changes({ from, version: 'v1' })).toMatchObject([{ to: release, kinds }]);
     }
   });
 

@@ -2,8 +2,12 @@ import { canonicalRelease, compareReleases, isPrerelease } from '@krmhub/schema'
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
 import { fullRepository, parseImageReference } from '@krmhub/schema/image-reference';
-import { type HistoryRelease, planRelease, type ReleasePlan } from '../resolve/plan-release.js';
-import type { ReleaseRule } from '../settings/settings.js';
+import {
+  type HistoryRelease,
+  planRelease,
+  type ReleasePlan,
+  type ReleasePlanInput,
+} from '../resolve/plan-release.js';
 
 /** A release that snapshots of a catalog have, as a registry lists it. */
 export interface ListedRelease {
@@ -22,7 +26,7 @@ export interface UsedFunction {
   version: string;
   /** Digest of the locked definition. */
   definition?: Digest | undefined;
-  rule?: ReleaseRule | undefined;
+  rule?: ReleasePlanInput['rule'] | undefined;
   /** Releases that were taken down. */
   takenDown?: readonly string[] | undefined;
   /** The only snapshot that may be used. */
