@@ -9,6 +9,7 @@ import type { ManifestChange } from '../../apps/cli/src/preview/manifests.js';
 import type { PreviewReport } from '../../apps/cli/src/preview/preview-report.js';
 import { hostPlatform } from '../../apps/cli/src/run/platform.js';
 import { runTest } from '../../apps/cli/src/testing/command-line.js';
+import { KPTFILE } from '../../apps/cli/src/testing/fn-package.js';
 import { spawnSync } from '../processes.js';
 import { command, krmhub, type RunningRegistry, root, startRegistry } from '../running.js';
 import { BuildUser, missingOracles } from './build-user.js';
@@ -144,6 +145,42 @@ describe.skipIf(why !== undefined)(titleWithReason('a preview of an upgrade', wh
     row.results += results.appeared.length + results.disappeared.length;
     rows.set(`${source} | ${runtime}`, row);
   }
+
+  it(
+    'shows what the image of a Kptfile changes whose tag has moved',
+    async () => {
+      const images = new ImageBuilder(engine, registry);
+      const [first, second] = [
+        await images.push('moving', RELEASES.container[0]),
+        await images.push('moved', RELEASES.container[1]),
+      ];
+      const step = `  - image: ${first.tagged}\n    configMap: {a: b}\n`;
+      user.write({
+        'moving/app/Kptfile': `${KPTFILE}pipeline:\n  mutators:\n${step}`,
+        'moving/app/settings.yaml': CONFIG_MAP,
+      });
+      const cwd = path.join(user.folder, 'moving');
+      const inFolder = (...args: string[]) => runTest(args, { cwd, env: user.env as Record<string, string> });
+      const render = async () => (await inFolder('fn', 'render', 'app', '-o', 'unwrap')).out();
+      expect((await inFolder('lock', 'app')).exitCode).toBe(0);
+      await done(['copy', second.tagged, first.tagged], cwd);
+      // podman itself uses TLS.
+      const digests = [first, second].map(({ pinned }) =>
+        first.pinned.replace(/@.*/, pinned.slice(pinned.indexOf('@'))),
+      );
+      for (const image of digests) await engine.podman('pull', '--quiet', '--tls-verify=false', image);
+      const io = await inFolder('lock', 'app', '--upgrade', '--preview', '-o', 'json');
+      expect(io.exitCode, io.out() + io.err()).toBe(0);
+      const report = JSON.parse(io.out()) as PreviewReport;
+      expect(report.imageChanges).toMatchObject([{ type: 'changed', image: first.tagged, class: 'rebuilt' }]);
+      const before = await render();
+      expect((await inFolder('lock', 'app', '--upgrade')).exitCode).toBe(0);
+      const after = await render();
+      expect(before).not.toBe(after);
+      expectEqual(report, before, after);
+    },
+    3 * minutes,
+  );
 
   it('leaves nothing if it is killed in the middle', async () => {
     user.write({

@@ -204,6 +204,43 @@ for item in ctx.resource_list["items"]:
     }
   });
 
+  it('hides values of Secrets that the message of a failure quotes', async () => {
+    const generated =
+      'apiVersion: v1\nkind: Secret\nmetadata:\n  name: made\nstringData:\n  b: made-of-steel\n';
+    const first = `sed '/^functionConfig:/,$d'; printf '${generated.trimEnd().replaceAll('\n', '\\n  ')}\\n' | sed '1s/^/- /'`;
+    await upgradable(
+      { A: [exec(first), exec(first)], B: [exec('cat'), exec('cat >&2; exit 1')] },
+      {
+        'app/secret.yaml':
+          'apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  a: correct-horse\n',
+      },
+    );
+    for (const format of ['table', 'json', 'markdown']) {
+      const io = await preview('-o', format);
+      expect([io.exitCode, io.out()]).toEqual([1, expect.stringMatching(/cannot be rendered|"exitCode": 1/)]);
+      expect(io.out()).toMatch(/secret [0-9a-f]{12}/);
+      expect(io.out() + io.err()).not.toMatch(/correct-horse|made-of-steel/);
+    }
+  });
+
+  it('says who signed the releases, if a policy requires a signature', async () => {
+    const [kind] = await upgradable({ A: [team('one'), team('one')] });
+    const env = { HOME: pack.folder, KRMHUB_KEY_PASSWORD: 'a password', ...registry.env };
+    const signing = [
+      ['keygen'],
+      ['sign', `example.com/${kind}@1.0.0`, '--key', 'krmhub.key'],
+      ['sign', `example.com/${kind}@2.0.0`, '--key', 'krmhub.key'],
+      ['trust', 'add', 'ours', '--group', 'example.com', '--key', 'krmhub.pub'],
+    ];
+    for (const args of signing) expectEnd(await run(args, { env }), 0);
+    const io = await run(['lock', 'app', ...trust(), '--upgrade', '--preview', '-o', 'json'], { env });
+    const [fn] = (JSON.parse(io.out()) as PreviewReport).functions;
+    expect(fn!.signedBy).toEqual({
+      before: expect.stringContaining('(policy ours)'),
+      after: expect.stringContaining('(policy ours)'),
+    });
+  });
+
   it('says why the package cannot be rendered with one of the locks', async () => {
     await upgradable({ A: [exec('cat'), exec('echo broken >&2; exit 3')] });
     const after = await preview();

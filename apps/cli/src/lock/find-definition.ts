@@ -1,14 +1,13 @@
-import type { Lock, LockedFunction } from '@krmhub/catalog';
+import type { Lock, LockedFunction, LockedFunctions } from '@krmhub/catalog';
 import { parseCatalog } from '@krmhub/consume/references/parse-catalog';
 import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import type { Resolution, ResolverOptions } from '@krmhub/consume/resolve/resolution';
+import { hasTrustFile } from '@krmhub/consume/trust/has-trust-file';
 import { defined } from '@krmhub/schema/defined';
+import type { FunctionDefinition } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { consumePorts } from '../registry/consume-ports.js';
-
-/** A definition that is locked, and who signed it. */
-export type FoundDefinition = Pick<Resolution, 'entry' | 'signedBy' | 'builtFrom'>;
 
 /**
  * Finds the definition that is locked: in the snapshot in which it was found, which its registry keeps, or which is in
@@ -19,7 +18,7 @@ export async function findDefinition(
   fn: LockedFunction,
   lock: Lock | undefined,
   { offline, runtime }: ResolverOptions,
-): Promise<FoundDefinition | undefined> {
+): Promise<FunctionDefinition | undefined> {
   const serial = fn.serial ?? lock?.catalogs.find(({ reference }) => reference === fn.catalog)?.serial;
   const { registry } = parseCatalog(io, { text: fn.catalog, folder: io.cwd });
   if (serial === undefined || registry === undefined) return undefined;
@@ -33,7 +32,28 @@ export async function findDefinition(
   try {
     const { apiVersion, kind } = fn;
     const found = await resolver.resolve({ apiVersion, kind, catalogs: [] });
-    return isLocked(fn, found) ? found : undefined;
+    return isLocked(fn, found) ? found.entry : undefined;
+  } catch (error) {
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  } finally {
+    await resolver.close();
+  }
+}
+
+/**
+ * Finds who signed the release of a locked function, if a policy of this user requires a signature. Undefined if the
+ * function could not be used any more as it is locked.
+ */
+export async function findSigner(
+  io: Io,
+  { apiVersion, kind, catalog }: LockedFunction,
+  { lock, folder, options }: { lock: LockedFunctions; folder: string; options: ResolverOptions },
+): Promise<Pick<Resolution, 'signedBy' | 'builtFrom'> | undefined> {
+  if (!(await hasTrustFile(io))) return undefined;
+  const resolver = await openResolver(consumePorts(io), { ...options, lock });
+  try {
+    return await resolver.resolve({ apiVersion, kind, catalogs: [{ text: catalog, folder }] });
   } catch (error) {
     if (error instanceof KrmhubError) return undefined;
     throw error;

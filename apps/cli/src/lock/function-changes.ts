@@ -6,6 +6,7 @@ import {
   type Lock,
   type LockChange,
   type LockedFunction,
+  type LockedFunctions,
   oneVersion,
   parseFunction,
 } from '@krmhub/catalog';
@@ -13,7 +14,7 @@ import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
-import { findDefinition } from './find-definition.js';
+import { findDefinition, findSigner } from './find-definition.js';
 import type { LockedUse } from './resolve-uses.js';
 
 /** A function that is locked otherwise than before. */
@@ -46,6 +47,9 @@ export async function describeChanges(
   changes: readonly LockChange[],
   context: {
     before: Lock | undefined;
+    /** The same, for a lock file in this folder. */
+    locked: LockedFunctions | undefined;
+    folder: string;
     after: Lock;
     uses: readonly LockedUse[];
     options: ResolverOptions;
@@ -63,13 +67,14 @@ export async function describeChanges(
       continue;
     }
     const now = use?.entry;
-    const found = now && (await findDefinition(io, before, context.before, context.options));
-    const was = found?.entry;
+    const was = now && (await findDefinition(io, before, context.before, context.options));
     const isPartial = was === undefined || now === undefined;
     const entries = isPartial ? [] : compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now));
     // Where an entry names a tag, only what was locked says that the image changed.
     const compared = entries.length > 0 ? entries : comparePinned(before, after);
-    const signers = describeSigners({ ...found, ...before }, after, use);
+    const { locked: lock } = context;
+    const signer = lock && (await findSigner(io, before, { ...context, lock }));
+    const signers = describeSigners({ ...before, ...signer }, after, use);
     described.push({ ...base, ...signers, changes: compared, isPartial });
   }
   return described;

@@ -75,7 +75,8 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
   const stored = await readLockFile(io, file, command);
   const common = { folder: path.dirname(file), frozen: false, command };
   const layer = await readPackage(io, target, options);
-  const listed = packageFunctions(layer, stored && lockedFunctions(io, stored.lock, common));
+  const old = stored && lockedFunctions(io, stored.lock, common);
+  const listed = packageFunctions(layer, old);
   const isUpgraded = upgradedNames(listed, options.upgrade);
   const before = stored?.lock;
   const locked = lockedFunctions(io, before ?? EMPTY_LOCK, {
@@ -99,6 +100,8 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
   const text = checkedText(lock);
   const changes = await describeChanges(io, compareLocks(before, lock), {
     before,
+    locked: old,
+    folder: path.dirname(file),
     after: lock,
     uses,
     options,

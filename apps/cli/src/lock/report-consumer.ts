@@ -98,8 +98,8 @@ async function fieldsOf(
   );
   const definition =
     use?.entry ??
-    (await findDefinition(io, fn, lock, options))?.entry ??
-    (await findDefinition(io, fn, stored?.lock, options))?.entry;
+    (await findDefinition(io, fn, lock, options)) ??
+    (await findDefinition(io, fn, stored?.lock, options));
   if (definition === undefined) {
     const name = escapeControls(`${fn.apiVersion} ${fn.kind}`);
     await printWarning(io, `the fields of ${name} are not reported: its locked definition is not available`);

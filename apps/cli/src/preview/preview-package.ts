@@ -20,6 +20,7 @@ import { packageFolder } from '../lock/lock-file.js';
 import type { LockPlan } from '../lock/plan-lock-file.js';
 import { SecretHider } from './hide-secrets.js';
 import { compareManifests, type ManifestChanges } from './manifests.js';
+import { hideAll, packageTexts } from './package-texts.js';
 import type { FunctionPreview, PreviewFormat, PreviewReport } from './preview-report.js';
 import { previewTitle } from './preview-title.js';
 import {
@@ -88,6 +89,8 @@ async function makeReport(
   const manifests = isComparable
     ? compareManifests({ before: outputs(compared.before), after: outputs(compared.after) }, hider)
     : NO_MANIFESTS;
+  // Messages can quote what the package has.
+  if (!isComparable) hideAll(await packageTexts(io, target, [before, after]), hider);
   const shown = (one: RenderFailure) => ({ ...one, message: hider.inMessage(one.message) });
   return {
     ...common,

@@ -1,5 +1,6 @@
 import { escapeControls } from '@krmhub/schema/text';
-import { type Io, paint, write } from '../io/io.js';
+import { changeLines } from '../io/change-lines.js';
+import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printData, printLine } from '../io/print.js';
 import { printChanges, printPartial } from '../lock/print-lock.js';
 import { markdownPreview } from './preview-markdown.js';
@@ -34,7 +35,7 @@ async function printText(io: Io, report: PreviewReport): Promise<void> {
   await print(io, ['']);
   for (const fn of functions) {
     await printChanges(io, { changes: [fn], imageChanges: [] });
-    await print(io, facts(fn));
+    await print(io, facts(io, fn));
   }
   await printChanges(io, { changes: [], imageChanges });
   for (const [side, failure] of Object.entries(failures)) {
@@ -61,8 +62,11 @@ async function print(io: Io, lines: readonly string[]): Promise<void> {
 }
 
 /** Who signed and built a function, and what it may do, where that is known. */
-function facts(fn: FunctionPreview): string[] {
-  return functionFacts(fn).map(([name, value]) => escapeControls(`  ${name}: ${value}`));
+function facts(io: Io, fn: FunctionPreview): string[] {
+  return functionFacts(fn).flatMap(([name, value]) => {
+    const label = `  ${name}: `;
+    return changeLines({ label, labelWidth: label.length, message: value }, terminalWidth(io.stdout));
+  });
 }
 
 function failureLines(side: string, { command, message, hint }: RenderFailure): string[] {

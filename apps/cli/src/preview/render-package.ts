@@ -47,6 +47,8 @@ export interface Rendering {
   /** Lines of stderr that are warnings. */
   warnings: string[];
   failure?: RenderFailure;
+  /** The ResourceList of the function that failed. */
+  failedInput?: string;
 }
 
 /** The commands that apply to a package, in the order in which they are used. */
@@ -73,7 +75,12 @@ export async function renderWithLock(
   }: { commands: readonly RenderCommand[]; options: RenderOptions; plannedLock: PlannedLock },
 ): Promise<Rendering> {
   const rendering: Rendering = { outputs: [], runs: [], warnings: [] };
-  const onRun: RunnerOptions['onRun'] = ({ name, exact }, input, { output, results }) => {
+  const onRun: RunnerOptions['onRun'] = ({ name, exact }, input, result) => {
+    if (result === undefined || result.exitCode !== 0) {
+      rendering.failedInput = Buffer.from(input).toString('utf8');
+      return;
+    }
+    const { output, results } = result;
     rendering.runs.push({ name, exact, input: sha256(input), output: sha256(output), results });
   };
   for (const command of commands) {

@@ -58,8 +58,8 @@ export interface RunnerOptions {
   /** Where the private folder of executables is made. Default: the one of the system. */
   temporaryFolder?: string;
   tools?: KnownTools;
-  /** Gets each run that ended, also of a function that failed. */
-  onRun?: (fn: NamedRun, input: Uint8Array, result: RunResult) => void;
+  /** Gets each run that ended; without a result, one of a function that could not run, or whose output is invalid. */
+  onRun?: (fn: NamedRun, input: Uint8Array, result?: RunResult) => void;
 }
 
 /** A function that ran, for reports. */

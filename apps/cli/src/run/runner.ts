@@ -12,7 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { imageRepository } from '@krmhub/consume/resolve/images/named-image';
-import type { Engine, Sandbox, StarlarkRun } from '@krmhub/functions';
+import type { Engine, RunResult, Sandbox, StarlarkRun } from '@krmhub/functions';
 import { runInPlace } from '@krmhub/functions/executables/run-in-place';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from '@krmhub/functions/limits';
 import type { InlineScript } from '@krmhub/functions/plan/declared-runtime';
@@ -132,9 +132,13 @@ export class Runner {
     const { onRun } = this.#options;
     if (onRun === undefined) return run;
     return async (input, options) => {
-      const result = await run(input, options);
-      onRun(fn, input, result);
-      return result;
+      let result: RunResult | undefined;
+      try {
+        result = await run(input, options);
+        return result;
+      } finally {
+        onRun(fn, input, result);
+      }
     };
   }
 
