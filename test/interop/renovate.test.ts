@@ -126,6 +126,13 @@ metadata:
     krmhub.dev/release: "~1.0"
 apiVersion: example.com/v1
 `,
+      'app/krmhub.yaml': `apiVersion: krmhub.dev/v1alpha1
+kind: PackageSettings
+minAge: 72h
+functions:
+- {release: ~1.0, kind: ${kind}, group: example.com}
+- {kind: Other, release: ~1.0}
+`,
       'app/pinned.yaml': `apiVersion: example.com/v1
 kind: ${kind}
 metadata:
@@ -164,6 +171,7 @@ pipeline:
     expect(snapshots).toEqual([[expect.stringMatching(/^major \d+$/)]]);
     expect(proposed).toEqual({
       'app/kustomization.yaml': snapshots,
+      'app/krmhub.yaml': [['minor ~1.1.0', 'major ~2.0.0']],
       'app/labels.yaml': [['minor ~1.1.0', 'major ~2.0.0']],
       'app/pinned.yaml': [newest],
       'package/Kptfile': [newest, ['major v2.0.0'], newest, ['minor ~1.1.0', 'major ~2.0.0']],
@@ -175,6 +183,9 @@ pipeline:
     const labels = readFileSync(file('app/labels.yaml'), 'utf8');
     expect(labels).toContain('name: "~1.0"');
     expect(labels).toContain('krmhub.dev/release: "~2.0.0"');
+    expect(readFileSync(file('app/krmhub.yaml'), 'utf8')).toContain(
+      `- {release: ~2.0.0, kind: ${kind}, group: example.com}\n- {kind: Other, release: ~1.0}\n`,
+    );
     const pinned = readFileSync(file('app/pinned.yaml'), 'utf8');
     expect(pinned).toContain(
       `        image: ${image}:v2.0.0@${digestOf('2.0.0')}\nspec:\n  image: ${image}:v1.0.0\n`,

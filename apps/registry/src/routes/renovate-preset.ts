@@ -46,6 +46,12 @@ export function renovatePreset(url: string): object {
     // kpt reads a name without a slash as one of its own catalog.
     packageNameTemplate: `{{#unless (containsString depName "/")}}${KPT_IMAGE_PREFIX}/{{/unless}}{{{depName}}}`,
   };
+  const ranges = {
+    customType: 'jsonata',
+    fileFormat: 'yaml',
+    datasourceTemplate: 'custom.krmhub',
+    versioningTemplate: 'npm',
+  };
   return {
     $schema: 'https://docs.renovatebot.com/renovate-schema.json',
     description: [`KRM functions of ${url}`],
@@ -78,15 +84,20 @@ export function renovatePreset(url: string): object {
         }),
       ),
       {
-        customType: 'jsonata',
+        ...ranges,
         description: 'Releases in the annotation krmhub.dev/release of a functionConfig',
         managerFilePatterns: [YAML],
-        fileFormat: 'yaml',
         matchStrings: [
           '$[$contains(apiVersion, "/")].{"depName": $substringBefore(apiVersion, "/") & "/" & kind, "currentValue": metadata.annotations.`krmhub.dev/release`}[currentValue]',
         ],
-        datasourceTemplate: 'custom.krmhub',
-        versioningTemplate: 'npm',
+      },
+      {
+        ...ranges,
+        description: 'Releases in krmhub.yaml, of functions with a group',
+        managerFilePatterns: ['/(^|/)krmhub\\.yaml$/'],
+        matchStrings: [
+          '$[kind = "PackageSettings"].functions[group and release].{"depName": group & "/" & kind, "currentValue": release}',
+        ],
       },
       regex(
         [
