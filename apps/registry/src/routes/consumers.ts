@@ -10,8 +10,9 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
-import { type Authority, authenticate, lackingRights, refuseLacking } from '../http/auth/authorize.js';
+import { type Authority, authenticate, refuseLacking } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
+import { countConsumers, mayCountConsumers } from '../http/auth/count-consumers.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
@@ -53,16 +54,10 @@ export function consumerRoutes(app: RegistryApp, deps: ConsumerDeps): void {
   serveRoute(app, ROUTES.functionConsumers, async (c, { params }) => {
     const token = await authenticate(c, deps);
     const { group, kind } = await findFunction(store, params);
-    // Who owns a group that only workflows publish in may not publish.
-    const owns = lackingRights(access.rules, token, 'own', { group, kind }).length === 0;
-    if (!owns || !token.scopes.includes('publish'))
+    if (!mayCountConsumers(access.rules, token, { group, kind })) {
       refuseLacking(access.rules, token, 'publish', { group, kind });
-    const since = shifted(clock(), -SERVER_LIMITS.consumerMilliseconds);
-    const counts: FunctionConsumers = await store.countConsumers(
-      { group, kind },
-      since,
-      SERVER_LIMITS.maxConsumerNames,
-    );
+    }
+    const counts: FunctionConsumers = await countConsumers(deps, { group, kind });
     return c.json(counts, 200, { 'Cache-Control': 'no-store' });
   });
 }

@@ -1,4 +1,4 @@
-import type { DeprecationRecord, LifecycleAction, ReleaseHead } from '@krmhub/catalog';
+import type { ConsumerCounts, DeprecationRecord, LifecycleAction, ReleaseHead } from '@krmhub/catalog';
 import { formatReplacement } from '@krmhub/schema';
 import { lackingRights } from '../../http/auth/authorize.js';
 import { operateReleasePath, releasePath, takedownPath } from '../addresses.js';
@@ -9,6 +9,7 @@ import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
+import { ConsumersSection } from './consumers-section.js';
 import { Field, type FieldProblems } from './field.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import { ReleaseLabels } from './releases-page.js';
@@ -18,6 +19,8 @@ export type LifecycleField = 'yank-reason' | 'deprecate-reason' | 'deprecate-rep
 
 export interface ReleasePageData {
   release: ReleaseHead;
+  /** Who uses the function. Absent for operators who may not know. */
+  consumers?: ConsumerCounts | undefined;
   /** The change that was just made. */
   done?: LifecycleAction | undefined;
   typed: { reason: string; replacement: string };
@@ -43,7 +46,7 @@ const IS_DONE: Readonly<Record<LifecycleAction, (release: ReleaseHead) => boolea
 export function ReleasePage({ shown }: { shown: ReleasePageData }) {
   const { at } = useSite();
   const operator = useOperator();
-  const { release, done } = shown;
+  const { release, consumers, done } = shown;
   const { group, yanked, deprecated } = release;
   const isDone = done !== undefined && IS_DONE[done](release);
   const lacking = lackingRights(operator.rules, operator.token, 'yank', { group });
@@ -60,6 +63,7 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
         Published <Time at={release.publishedAt} /> by <Text value={release.publishedBy} max={100} />.{' '}
         <a href={at(releasePath(release))}>Its page</a>
       </p>
+      {consumers === undefined ? null : <ConsumersSection counts={consumers} release={release.release} />}
       {lacking.length === 0 ? (
         <>
           <section aria-labelledby="yank">

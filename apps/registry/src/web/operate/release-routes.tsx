@@ -1,11 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
-import type { TokenRecord } from '@krmhub/catalog';
+import type { ConsumerStore, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckToken, refuseToYank } from '../../http/auth/authorize.js';
 import { type Caller, callerOf } from '../../http/auth/caller.js';
+import { countConsumers, mayCountConsumers } from '../../http/auth/count-consumers.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
@@ -17,7 +18,7 @@ import { operateReleasePath, RELEASES, takedownPath } from '../addresses.js';
 import { sentence } from '../sentence.js';
 import type { Site } from '../site.js';
 import { lifecycleRequest } from './lifecycle-form.js';
-import { CHANGES } from './operator.js';
+import { CHANGES, type Operator } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import type { PrivatePage } from './private-response.js';
 import { ReleasePage, type ReleasePageData } from './release-page.js';
@@ -75,7 +76,10 @@ const TakedownForm = z.object({ reason: Typed, refuse: Typed, confirmed: Typed }
 
 export type ReleasePageDeps = LifecycleDeps &
   TakeDownReleaseDeps & {
-    store: FindHeadStore & LifecycleDeps['store'] & TakeDownReleaseDeps['store'];
+    store: FindHeadStore &
+      Pick<ConsumerStore, 'countConsumers'> &
+      LifecycleDeps['store'] &
+      TakeDownReleaseDeps['store'];
     snapshotBuilder: LifecycleDeps['snapshotBuilder'] & TakeDownReleaseDeps['snapshotBuilder'];
     site: Site;
   };
@@ -123,29 +127,34 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
 
   const releasePage = async (
     name: ReleaseName,
-    given: Omit<ReleasePageData, 'release'>,
+    given: Omit<ReleasePageData, 'release' | 'consumers'>,
+    { rules, token }: Pick<Operator, 'rules' | 'token'>,
   ): Promise<PrivatePage> => {
     const { release } = await findReleaseHead(store, name);
+    const consumers = mayCountConsumers(rules, token, release)
+      ? await countConsumers(deps, release)
+      : undefined;
     return {
       head: { title: `${release.group}/${release.kind}@${release.release}`, path: RELEASES },
-      body: <ReleasePage shown={{ release, ...given }} />,
+      body: <ReleasePage shown={{ release, consumers, ...given }} />,
       ...defined({ status: Object.keys(given.problems).length === 0 ? undefined : 400 }),
     };
   };
 
-  pages.page(RELEASE_PAGE_ROUTES.operateRelease, {}, async (_, { params: name, query: { done } }) =>
-    releasePage(name, { done, typed: { reason: '', replacement: '' }, problems: {} }),
+  pages.page(RELEASE_PAGE_ROUTES.operateRelease, {}, async (_, { params: name, query: { done } }, operator) =>
+    releasePage(name, { done, typed: { reason: '', replacement: '' }, problems: {} }, operator),
   );
 
   pages.action(
     RELEASE_PAGE_ROUTES.changeRelease,
     { form: LifecycleForm },
-    async (c, { params: name, form }, { rules, token }) => {
+    async (c, { params: name, form }, operator) => {
+      const { rules, token } = operator;
       refuseToYank(rules, token, name);
       const { reason = '', replacement = '' } = form;
       const typed = { reason, replacement };
       const wanted = lifecycleRequest(form.do, typed);
-      if ('problems' in wanted) return releasePage(name, { typed, problems: wanted.problems });
+      if ('problems' in wanted) return releasePage(name, { typed, problems: wanted.problems }, operator);
       try {
         await setLifecycle(deps, form.do, name, {
           ...wanted,
@@ -154,7 +163,11 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
       } catch (error) {
         if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
         const { message, hint } = error;
-        return releasePage(name, { typed, problems: { 'deprecate-replacement': { message, hint } } });
+        return releasePage(
+          name,
+          { typed, problems: { 'deprecate-replacement': { message, hint } } },
+          operator,
+        );
       }
       return c.redirect(
         site.at(`${operateReleasePath(name)}?${new URLSearchParams({ done: form.do })}`),

@@ -37,6 +37,27 @@ describe('the page of a release', () => {
     }
   });
 
+  it('shows publishers which packages lock the function', async () => {
+    const browser = await signedIn(registry);
+    expect(words(await browser.text(`${OF}/1.0.0`))).toContain(
+      'No package reported that it locks the function.',
+    );
+    const locked = { group: 'example.com', kind: 'SetLabels', version: 'v1' };
+    const releases = [{ ...locked, release: '1.0.0', fields: ['labels'] }];
+    await registry.send('PUT', '/api/v1/consumers', { name: 'github.com/example/shop', releases });
+    await registry.send('PUT', '/api/v1/consumers', { name: `sha256:${'a'.repeat(64)}`, releases });
+    const page = await browser.text(`${OF}/1.0.0`);
+    expect(page).toContain('<strong>1.0.0</strong>');
+    const text = words(page);
+    for (const part of ['2 packages reported', '1.0.0 with v1: 2 packages', 'labels of v1: 2 packages']) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('Public ones: github.com/example/shop');
+    expect(page).not.toContain('a'.repeat(64));
+    const reader = await signedIn(registry, { scopes: ['yank'], groups: ['*'] });
+    expect(await reader.text(`${OF}/1.0.0`)).not.toContain('Used by');
+  });
+
   it('yanks and unyanks', async () => {
     const browser = await signedIn(registry);
     const yanked = await browser.act(`${OF}/1.0.0`, { do: 'yank', reason: 'drops labels' });

@@ -1,0 +1,27 @@
+import type { AccessRules, ConsumerCounts, ConsumerStore, TokenRecord } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../limits.js';
+import { lackingRights } from './authorize.js';
+
+/**
+ * Reports whether a token may know who uses a function: it can break them, because it may publish, or owns the group, in
+ * which perhaps only workflows publish.
+ */
+export function mayCountConsumers(
+  rules: AccessRules,
+  token: TokenRecord,
+  { group, kind }: FunctionName,
+): boolean {
+  const has = (action: 'own' | 'publish') =>
+    lackingRights(rules, token, action, { group, kind }).length === 0;
+  return token.scopes.includes('publish') && (has('publish') || has('own'));
+}
+
+/** Counts the packages that use a function, of the reports that have not expired. */
+export function countConsumers(
+  { store, clock }: { store: Pick<ConsumerStore, 'countConsumers'>; clock: () => Date },
+  { group, kind }: FunctionName,
+): Promise<ConsumerCounts> {
+  const since = new Date(clock().getTime() - SERVER_LIMITS.consumerMilliseconds).toISOString();
+  return store.countConsumers({ group, kind }, since, SERVER_LIMITS.maxConsumerNames);
+}
