@@ -22,13 +22,15 @@ const replace = text(
 const endSessions = text('DELETE FROM operator_session WHERE sign_in = :id');
 const end = text(`UPDATE sign_in SET sealed = '', ended_at = :at WHERE id = :id AND ended_at IS NULL`);
 const remove = text('DELETE FROM sign_in WHERE id = :id AND ended_at IS NULL');
+// The inner query reads only indexes, not the sealed texts.
 const deleteUnused = text(
-  `DELETE FROM sign_in WHERE NOT EXISTS (SELECT 1 FROM operator_session
-       WHERE operator_session.sign_in = sign_in.id AND operator_session.expires_at > :now)
-     AND NOT EXISTS (SELECT 1 FROM token WHERE token.sign_in = sign_in.id AND token.revoked_at IS NULL
+  `DELETE FROM sign_in WHERE id IN (SELECT one.id FROM sign_in one
+     WHERE NOT EXISTS (SELECT 1 FROM operator_session
+       WHERE operator_session.sign_in = one.id AND operator_session.expires_at > :now)
+     AND NOT EXISTS (SELECT 1 FROM token WHERE token.sign_in = one.id AND token.revoked_at IS NULL
        AND (token.expires_at IS NULL OR token.expires_at > :now))
-     AND NOT EXISTS (SELECT 1 FROM login_request WHERE login_request.sign_in = sign_in.id
-       AND login_request.state = 'approved' AND login_request.expires_at > :now)`,
+     AND NOT EXISTS (SELECT 1 FROM login_request WHERE login_request.sign_in = one.id
+       AND login_request.state = 'approved' AND login_request.expires_at > :now))`,
 );
 
 /** Deletes sign-ins to which no session, usable token, or waiting login refers. */
