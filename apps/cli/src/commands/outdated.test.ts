@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { OciClient } from '@krmhub/oci';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OutdatedEntry, OutdatedReport } from '../outdated/outdated-report.js';
@@ -340,6 +341,24 @@ describe('krmhub outdated', () => {
     expect(found.failures.map(({ source, code }) => [source, code]).sort()).toEqual([
       ['127.0.0.1:1/fn/gone', 'unreachable'],
       ['http://127.0.0.1:1/catalogs/default', 'unreachable'],
+    ]);
+    await pack.write({
+      'odd/kustomization.yaml': 'catalogs: ["ftp://a b"]\ntransformers: [labels.yaml]\n',
+      'odd/labels.yaml': config('SetLabels'),
+    });
+    await lock('app');
+    const text = await readFile(`${pack.folder}/app/krmhub.lock`, 'utf8');
+    await pack.write({ 'odd/krmhub.lock': text.replaceAll(place.catalogUrl(), 'oci::bad') });
+    const states = (await report('.', '-r', ...trust(), ...away)).entries.map(({ file, state }) => [
+      file,
+      state,
+    ]);
+    expect(states).toEqual([
+      ['app/labels.yaml', 'current'],
+      ['kpt/Kptfile', 'not-pinned'],
+      ['odd/labels.yaml', 'unknown'],
+      ['odd/krmhub.lock', 'unknown'],
+      ['other/names.yaml', 'unknown'],
     ]);
     // What is not trusted is not asked for its releases.
     const refused = await report('app');

@@ -120,9 +120,9 @@ export class CatalogHistories {
   }
 
   #catalog(reference: CatalogReference): Promise<AskedCatalog | undefined> {
-    const named = parseCatalog(this.#io, reference);
-    const { registry } = named;
-    if (registry === undefined) return Promise.resolve(undefined);
+    const named = this.#parse(reference);
+    const registry = named?.registry;
+    if (named === undefined || registry === undefined) return Promise.resolve(undefined);
     const key = JSON.stringify([registry.url, registry.name]);
     let asked = this.#catalogs.get(key);
     if (asked === undefined) {
@@ -132,6 +132,16 @@ export class CatalogHistories {
       this.#catalogs.set(key, asked);
     }
     return asked;
+  }
+
+  /** Reading a catalog with an invalid reference says why. */
+  #parse(reference: CatalogReference): NamedCatalog | undefined {
+    try {
+      return parseCatalog(this.#io, reference);
+    } catch (error) {
+      if (error instanceof KrmhubError) return undefined;
+      throw error;
+    }
   }
 
   /** Reading a catalog that is not trusted says why. */

@@ -6,6 +6,7 @@ import type { NamedDigest, ResolverOptions } from '@krmhub/consume/resolve/resol
 import type { InlineRuntime } from '@krmhub/functions/plan/declared-runtime';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
+import { KrmhubError } from '@krmhub/schema/error';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { compareWritten, mayBeSynced } from '../function-configs/entry-runtime.js';
 import type { ListedFunction } from '../function-configs/layers.js';
@@ -107,8 +108,16 @@ function findLocked(
   apiVersion: string,
   kind: string,
 ): LockedFunction | undefined {
-  const found = lock?.locked.find(catalogs, apiVersion, kind);
-  return found ?? lock?.locked.find(lock.locked.searchOrder(apiVersion, kind), apiVersion, kind);
+  if (lock === undefined) return undefined;
+  const { locked } = lock;
+  try {
+    const found = locked.find(catalogs, apiVersion, kind);
+    return found ?? locked.find(locked.searchOrder(apiVersion, kind), apiVersion, kind);
+  } catch (error) {
+    // A reference of a catalog is not valid, which the search for the function says.
+    if (error instanceof KrmhubError) return undefined;
+    throw error;
+  }
 }
 
 /** Reports whether `krmhub kpt sync` wrote what a step runs, from a function that is locked. */
