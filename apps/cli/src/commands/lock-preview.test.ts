@@ -224,7 +224,8 @@ for item in ctx.resource_list["items"]:
   });
 
   it('says who signed the releases, if a policy requires a signature', async () => {
-    const [kind] = await upgradable({ A: [team('one'), team('one')] });
+    const properties = { team: { type: 'string', description: 'A name.', maxLength: 5 } };
+    const [kind] = await upgradable({ A: [team('one'), { ...team('one'), properties }] });
     const env = { HOME: pack.folder, KRMHUB_KEY_PASSWORD: 'a password', ...registry.env };
     const signing = [
       ['keygen'],
@@ -235,6 +236,10 @@ for item in ctx.resource_list["items"]:
     for (const args of signing) expectEnd(await run(args, { env }), 0);
     const io = await run(['lock', 'app', ...trust(), '--upgrade', '--preview', '-o', 'json'], { env });
     const [fn] = (JSON.parse(io.out()) as PreviewReport).functions;
+    expect([fn!.isPartial, fn!.changes.map((one) => one.class)]).toEqual([
+      false,
+      expect.arrayContaining(['schema-review']),
+    ]);
     expect(fn!.signedBy).toEqual({
       before: expect.stringContaining('(policy ours)'),
       after: expect.stringContaining('(policy ours)'),

@@ -42,14 +42,14 @@ export async function findDefinition(
 }
 
 /**
- * Finds who signed the release of a locked function, if a policy of this user requires a signature. Undefined if the
+ * Finds who signed the release of a locked function, and its schema, if this user has signing policies. Undefined if the
  * function could not be used any more as it is locked.
  */
-export async function findSigner(
+export async function findSigned(
   io: Io,
   { apiVersion, kind, catalog }: LockedFunction,
   { lock, folder, options }: { lock: LockedFunctions; folder: string; options: ResolverOptions },
-): Promise<Pick<Resolution, 'signedBy' | 'builtFrom'> | undefined> {
+): Promise<Pick<Resolution, 'signedBy' | 'builtFrom' | 'declared'> | undefined> {
   if (!(await hasTrustFile(io))) return undefined;
   const resolver = await openResolver(consumePorts(io), { ...options, lock });
   try {

@@ -12,9 +12,10 @@ import {
 } from '@krmhub/catalog';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import type { CheckedDefinition } from '@krmhub/schema/config-fields/check-config';
 import { defined } from '@krmhub/schema/defined';
 import type { Io } from '../io/io.js';
-import { findDefinition, findSigner } from './find-definition.js';
+import { findDefinition, findSigned } from './find-definition.js';
 import type { LockedUse } from './resolve-uses.js';
 
 /** A function that is locked otherwise than before. */
@@ -68,13 +69,16 @@ export async function describeChanges(
     }
     const now = use?.entry;
     const was = now && (await findDefinition(io, before, context.before, context.options));
-    const isPartial = was === undefined || now === undefined;
-    const entries = isPartial ? [] : compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now));
-    // Where an entry names a tag, only what was locked says that the image changed.
-    const compared = entries.length > 0 ? entries : comparePinned(before, after);
     const { locked: lock } = context;
-    const signer = lock && (await findSigner(io, before, { ...context, lock }));
-    const signers = describeSigners({ ...before, ...signer }, after, use);
+    const signed = lock && (await findSigned(io, before, { ...context, lock }));
+    // A policy refuses the locked snapshot, which does not name its releases.
+    const schemas = [findSchema(before, was ?? signed?.declared), findSchema(after, now)];
+    const isPartial = schemas.includes(undefined);
+    const isWhole = was !== undefined && now !== undefined;
+    const entries = isWhole ? compareCatalogs(lockedCatalog(before, was), lockedCatalog(after, now)) : [];
+    // Where an entry names a tag, only what was locked says that the image changed.
+    const compared = entries.length > 0 ? entries : comparePinned(before, after, isPartial ? [] : schemas);
+    const signers = describeSigners({ ...before, ...signed }, after, use);
     described.push({ ...base, ...signers, changes: compared, isPartial });
   }
   return described;
@@ -94,9 +98,13 @@ function describeSigners(
   });
 }
 
-/** Compares what locks alone say of a function: runtimes, releases, and signers. */
-export function comparePinned(before: LockedFunction, after: LockedFunction): CatalogChange[] {
-  return compareCatalogs(pinned(before), pinned(after));
+/** Compares what locks alone say of a function: runtimes, releases, and signers; and schemas, if both are known. */
+export function comparePinned(
+  before: LockedFunction,
+  after: LockedFunction,
+  [was, is]: readonly (Schema | undefined)[] = [],
+): CatalogChange[] {
+  return compareCatalogs(pinned(before, was), pinned(after, is));
 }
 
 /** A catalog with the one API version that is locked. */
@@ -108,8 +116,18 @@ function lockedCatalog(fn: LockedFunction, definition: FunctionDefinition): Comp
   });
 }
 
+type Schema = FunctionVersion['schema'];
+
+function findSchema(fn: LockedFunction, definition: CheckedDefinition | undefined): Schema | undefined {
+  const { version } = parseFunction(fn);
+  return definition?.versions.find(({ name }) => name === version)?.schema;
+}
+
 /** What a lock alone says of a function: everything else is the same in both. */
-function pinned(fn: LockedFunction): ComparedCatalog {
+function pinned(
+  fn: LockedFunction,
+  schema: Schema = { openAPIV3Schema: { type: 'object' } },
+): ComparedCatalog {
   const { group, kind, version } = parseFunction(fn);
   return lockedCatalog(fn, {
     group,
@@ -119,7 +137,7 @@ function pinned(fn: LockedFunction): ComparedCatalog {
     versions: [
       {
         name: version,
-        schema: { openAPIV3Schema: { type: 'object' } },
+        schema,
         idempotent: false,
         runtime: declareRuntime(fn),
         usage: '',

@@ -149,7 +149,7 @@ function readManifests(outputs: Rendering['outputs']): Manifest[] {
   return outputs.flatMap(({ command, text }) =>
     readDocuments(command, text).map(({ node, text: part, seqIndent }): Manifest => {
       const { namespace, ...identity } = resourceIdentity(node);
-      const isLocal = isForTools(node, identity.apiVersion) ? (true as const) : undefined;
+      const isLocal = isForTools(node, identity) ? (true as const) : undefined;
       const named = { command, ...identity, ...defined({ namespace: namespace || undefined, isLocal }) };
       const base = JSON.stringify([command, identity, namespace]);
       const count = counts.get(base) ?? 0;
@@ -159,12 +159,11 @@ function readManifests(outputs: Rendering['outputs']): Manifest[] {
   );
 }
 
-function isForTools(node: ResourceNode, apiVersion: string): boolean {
+/** A kustomization may have no kind. */
+function isForTools(node: ResourceNode, { apiVersion, kind }: { apiVersion: string; kind: string }): boolean {
   const local = annotation(node, LOCAL_CONFIG);
-  return (
-    (local !== undefined && local !== 'false') ||
-    /^(?:kpt\.dev|kustomize\.config\.k8s\.io)\//.test(apiVersion)
-  );
+  const isMarked = local !== undefined && local !== 'false';
+  return isMarked || kind === '' || /^(?:kpt\.dev|kustomize\.config\.k8s\.io)\//.test(apiVersion);
 }
 
 function readDocuments(command: RenderCommand, text: string): ReturnType<typeof readResources> {

@@ -47,7 +47,11 @@ export function markdownPreview(report: PreviewReport): string {
     ...(changes.length === 0 ? [] : ['## Manifests']),
   ];
   const end = [...resultSection(report), ...unstableSection(report)];
-  const whole = join([...start, ...changes.map((one) => manifestText(one, false)), ...end]);
+  const whole = join([
+    ...start,
+    ...changes.map((one) => manifestText(one, { isFolded: false, all: changes })),
+    ...end,
+  ]);
   return whole.length <= MARKDOWN_LIMITS.maxUnfolded ? whole : folded(report, start, end);
 }
 
@@ -57,11 +61,11 @@ function folded({ manifests: { changes }, command }: PreviewReport, start: strin
     `**${count} of ${plural(changes.length, 'diff')} ${count === 1 ? 'is' : 'are'} cut or left out here, ` +
     `because the text would be too long.** Show everything: ${span(command)}`;
   const room = MARKDOWN_LIMITS.max - join([...start, note(changes.length), ...end]).length;
-  const full = changes.map((one) => manifestText(one, true));
+  const full = changes.map((one) => manifestText(one, { isFolded: true, all: changes }));
   let shown = full;
   for (const size of DIFF_SIZES) {
     if (join(shown).length <= room) break;
-    shown = changes.map((one) => manifestText(one, true, size));
+    shown = changes.map((one) => manifestText(one, { isFolded: true, all: changes, size }));
   }
   let length = 0;
   const fitting = shown.filter((text) => {
@@ -146,14 +150,18 @@ function unstableSection({ notDeterministic, manifests: { unstable } }: PreviewR
       ];
 }
 
-function manifestText(change: ManifestChange, isFolded: boolean, size?: number): string {
+function manifestText(
+  change: ManifestChange,
+  { isFolded, all, size }: { isFolded: boolean; all: readonly ManifestChange[]; size?: number },
+): string {
   const name = identityText(change);
+  const note = identityNote(change, all);
   const lines = diffLines(change);
   const [shown, more] = size === undefined ? [lines, []] : upTo(lines, size - FRAME);
   const body = [fence(shown, 'diff'), ...more];
-  if (!isFolded) return [`### ${change.type} ${span(name)}${identityNote(change)}`, ...body].join('\n\n');
+  if (!isFolded) return [`### ${change.type} ${span(name)}${note}`, ...body].join('\n\n');
   // In HTML, a code span is not read: the name is escaped instead.
-  const title = `${change.type} <code>${html(shorten(name, MARKDOWN_LIMITS.maxSpan))}</code>${identityNote(change)}`;
+  const title = `${change.type} <code>${html(shorten(name, MARKDOWN_LIMITS.maxSpan))}</code>${note}`;
   return [`<details><summary>${title}</summary>`, ...body, '</details>'].join('\n\n');
 }
 

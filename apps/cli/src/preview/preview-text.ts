@@ -52,12 +52,17 @@ export function sideText(side: string): string {
 /** Returns the type and the name of a resource. */
 export function identityText({ apiVersion, kind, namespace, name }: ManifestIdentity): string {
   const full = namespace === undefined ? name : `${namespace}/${name}`;
-  return escapeControls([apiVersion, kind, full].filter((part) => part !== '').join(' '));
+  const parts = [apiVersion, kind, full].filter((part) => part !== '');
+  return parts.length === 0 ? 'without kind and name' : escapeControls(parts.join(' '));
 }
 
-/** What is to say about a resource behind its name. */
-export function identityNote({ isLocal }: ManifestIdentity): string {
-  return isLocal === true ? ' (not applied)' : '';
+/** What is to say about a resource behind its name: also its command, if several commands give resources. */
+export function identityNote(one: ManifestIdentity, all: readonly ManifestIdentity[]): string {
+  const notes = [
+    ...(one.isLocal === true ? ['not applied'] : []),
+    ...(all.some(({ command }) => command !== one.command) ? [`krmhub ${one.command}`] : []),
+  ];
+  return notes.length === 0 ? '' : ` (${notes.join(', ')})`;
 }
 
 /** The lines of a diff, in one line each whatever they contain. */

@@ -42,7 +42,10 @@ async function printText(io: Io, report: PreviewReport): Promise<void> {
     await print(io, ['', ...failureLines(side, failure)]);
   }
   for (const change of manifests.changes) {
-    await print(io, ['', bold(io, `${MARKS[change.type]} ${identityText(change)}${identityNote(change)}`)]);
+    await print(io, [
+      '',
+      bold(io, `${MARKS[change.type]} ${identityText(change)}${identityNote(change, manifests.changes)}`),
+    ]);
     await print(
       io,
       diffLines(change).map((line) => paintLine(io, line)),
