@@ -246,6 +246,28 @@ for item in ctx.resource_list["items"]:
     });
   });
 
+  it('hides values of a Secret that no output has', async () => {
+    const secret =
+      'apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  password: hunter2-is-old\n';
+    const remove = (message: string) =>
+      team(
+        message,
+        `
+ctx.resource_list["items"] = [one for one in ctx.resource_list["items"] if one["kind"] != "Secret"]
+ctx.resource_list["results"] = [{"message": "${message}"}]
+`,
+      );
+    await upgradable(
+      { A: [remove('removed'), remove('removed hunter2-is-old')] },
+      { 'app/deployment.yaml': DEPLOYMENT, 'app/secret.yaml': secret },
+    );
+    const io = await preview();
+    expect([io.exitCode, io.out()]).toEqual([
+      0,
+      expect.stringMatching(/team: removed \(secret \w{12}\)[\s\S]*: removed \(secret \w{12}\)/),
+    ]);
+  });
+
   it('says why the package cannot be rendered with one of the locks', async () => {
     await upgradable({ A: [exec('cat'), exec('echo broken >&2; exit 3')] });
     const after = await preview();

@@ -104,6 +104,14 @@ describe('a range of releases', () => {
     await publish('Refused', '1.0.0', '1.1.0-rc.1');
     await pack('Refused', { range: 'newest' });
     expect((await lock()).said).toContain('krmhub.dev/release: "newest" is not a release range');
+    await pack('Refused', { range: '1.0' });
+    const unquoted = (await readFile(file('fn.yaml'), 'utf8')).replace(/(release: )["']?1.0["']?/, '$11.0');
+    await writeFile(file('fn.yaml'), unquoted);
+    const number = await lock();
+    expect([number.exitCode, number.said]).toEqual([
+      1,
+      expect.stringMatching(/fn\.yaml:\d+:\d+: .*krmhub.dev\/release is not a string: quote it/),
+    ]);
     await pack('Refused', { range: '~3' });
     const io = await lock();
     expect([io.exitCode, io.said]).toEqual([

@@ -92,6 +92,14 @@ export function listDocument(
     }
     const name = field(value.metadata, 'name');
     const release = field(field(value.metadata, 'annotations'), RELEASE_ANNOTATION);
+    if (release !== undefined && typeof release !== 'string') {
+      const full = [...path, 'metadata', 'annotations', RELEASE_ANNOTATION];
+      reader.report('config/wrong-type', `the annotation ${RELEASE_ANNOTATION} is not a string: quote it`, {
+        file,
+        range: document.locate(full),
+        path: formatPath(full),
+      });
+    }
     const request = {
       apiVersion,
       kind,

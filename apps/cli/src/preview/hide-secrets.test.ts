@@ -1,7 +1,8 @@
-import { readDocument, writeDocument } from '@krmhub/schema/resource-yaml';
+import { readDocument, toJson, writeDocument } from '@krmhub/schema/resource-yaml';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { SecretHider } from './hide-secrets.js';
+import { hideAll } from './package-texts.js';
 
 function hidden(text: string, hider = new SecretHider()): string {
   const node = readDocument(text, 'output')!;
@@ -67,6 +68,7 @@ const PLACES: Record<string, (value: string) => object> = {
     metadata: { name: 'x' },
     data: { 'secret.yaml': `apiVersion: v1\nkind: Secret\nstringData:\n  a: ${JSON.stringify(value)}\n` },
   }),
+  'a field that Secrets do not have': (value) => secret({ binaryData: { a: base64(value) } }),
   'literals of a kustomization': (value) => ({
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
@@ -127,6 +129,50 @@ metadata: {name: db, annotations: {x: &a "correct horse battery"}}
 stringData: {password: *a}
 `;
     expect(hidden(text)).not.toContain('correct horse');
+  });
+
+  it('are hidden where they are merged, and below a kind behind an alias', () => {
+    const merged = `kind: Secret
+metadata: {name: db}
+x: &x
+  stringData: {password: correct horse battery}
+<<: *x
+`;
+    expect(hidden(merged)).not.toContain('correct horse');
+    const alias = '{kind: &k Secret, item: {kind: *k, stringData: {a: correct horse battery}}}';
+    expect(hidden(alias)).not.toContain('correct horse');
+  });
+
+  it('are hidden with comments behind the Secret', () => {
+    expect(hidden('kind: Secret\nstringData: {a: b}\n\n# was hunter2\n')).not.toContain('hunter2');
+  });
+
+  it('are hidden in other resources however they are written there', () => {
+    const random = new Random(11);
+    for (let round = 0; round < 60; round++) {
+      const letters = Array.from({ length: 10 + random.below(20) }, () => random.pick([...'ab9@ "\'\\&:\n']));
+      const value = `x${letters.join('')}9`;
+      const hider = new SecretHider();
+      hideAll([JSON.stringify(secret({ stringData: { a: value } }))], hider);
+      const written = [value, JSON.stringify({ a: value }), encodeURIComponent(value)];
+      const node = readDocument(JSON.stringify({ kind: 'ConfigMap', data: written }), 'output')!;
+      hider.inValues(node);
+      const texts = toJson(node) as { data: string[] };
+      for (const [at, text] of texts.data.entries()) {
+        expect(text).toMatch(at === 1 ? /^\{"a":"\(secret \w{12}\)"\}$/ : /^\(secret \w{12}\)$/);
+      }
+    }
+  });
+
+  it('are hidden as a whole where they overlap or contain each other', () => {
+    const hider = new SecretHider();
+    hideAll(
+      [JSON.stringify(secret({ stringData: { a: 'abcdefgh1234', b: '1234ijklmnop', c: 'fgh1234' } }))],
+      hider,
+    );
+    expect(hider.inMessage('<abcdefgh1234ijklmnop> <fgh1234> <1234ijkl>')).toMatch(
+      /^<\(secret \w{12}\)> <\(secret \w{12}\)> <1234ijkl>$/,
+    );
   });
 
   it('are hidden in other resources and messages, if they are no common word', () => {

@@ -77,7 +77,10 @@ export function compareManifests({ before, after }: ComparedOutputs, hider: Secr
   for (const one of [...old, ...now]) {
     if (hider.hide(one.node)) one.text = writeDocument(one.node, one);
   }
-  for (const one of [...old, ...now]) one.text = hider.inResource(one.text);
+  for (const one of [...old, ...now]) {
+    if (hider.inValues(one.node)) one.text = writeDocument(one.node, one);
+    one.text = hider.inResource(one.text);
+  }
   const changes: ManifestChange[] = [];
   const add = (type: ManifestChange['type'], one: Manifest, was = '', is = '') =>
     changes.push({ type, ...shown(one, hider), diff: lineDiff(was, is) });

@@ -28,7 +28,8 @@ export async function packageTexts(
 
 /** Makes the values of all Secrets in these texts known. A text that cannot be read has none. */
 export function hideAll(texts: readonly string[], hider: SecretHider): void {
-  for (const text of texts) {
+  for (const text of new Set(texts)) {
+    if (!text.includes('Secret')) continue;
     try {
       for (const tree of readTrees(text, 'text')) hider.hide(tree);
     } catch (error) {

@@ -86,12 +86,16 @@ async function makeReport(
   const failure = (runs: readonly Rendering[]) => runs.find((one) => one.failure !== undefined)?.failure;
   const failures = { before: failure(compared.before), after: failure(compared.after) };
   const isComparable = failures.before === undefined && failures.after === undefined;
+  // Results and failures can quote a Secret that no output has, and a function can copy its values.
+  hideAll(await packageTexts(io, target, [before, after]), hider);
   const manifests = isComparable
     ? compareManifests({ before: outputs(compared.before), after: outputs(compared.after) }, hider)
     : NO_MANIFESTS;
-  // Messages can quote what the package has.
-  if (!isComparable) hideAll(await packageTexts(io, target, [before, after]), hider);
-  const shown = (one: RenderFailure) => ({ ...one, message: hider.inMessage(one.message) });
+  const shown = ({ hint, ...one }: RenderFailure) => ({
+    ...one,
+    message: hider.inMessage(one.message),
+    ...defined({ hint: hint && hider.inMessage(hint) }),
+  });
   return {
     ...common,
     manifests,
