@@ -186,7 +186,7 @@ for item in ctx.resource_list["items"]:
     if item["kind"] == "Secret":
         item["stringData"]["password"] = "${value}"
         item["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{\\"kind\\":\\"Secret\\",\\"stringData\\":{\\"p\\":\\"${value}\\"}}"}
-        ctx.resource_list["results"] = [{"message": "weak: ${value}", "resourceRef": {"kind": "Secret", "name": "db"}, "field": {"path": "x", "currentValue": "${value}-x"}}]
+        ctx.resource_list["results"] = [{"message": "weak: ${value}", "tags": {"${value}": "${value}"}, "resourceRef": {"kind": "Secret", "name": "db"}, "field": {"path": "x", "currentValue": "${value}-x"}}]
 `;
     const script = (value: string): Script => ({ runtime: 'starlark', script: leak(value) });
     await upgradable(

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GROUP } from '../testing/proxied-registry.js';
@@ -121,6 +121,10 @@ describe('a range of releases', () => {
     ]);
     await pack('Refused', { range: '^1.1.0' });
     expect((await lock()).exitCode).toBe(3);
+    await symlink('nowhere', file('krmhub.yaml'));
+    const broken = await lock();
+    expect([broken.exitCode, broken.said]).toEqual([3, expect.stringContaining('krmhub.yaml')]);
+    await rm(file('krmhub.yaml'));
     await settings('functions: [{kind: Refused, release: 1}]\n');
     const invalid = await lock();
     expect([invalid.exitCode, invalid.said]).toEqual([1, expect.stringContaining('krmhub.yaml:3:')]);

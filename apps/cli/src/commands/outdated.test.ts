@@ -322,6 +322,27 @@ describe('krmhub outdated', () => {
     expect(asked.filter((one) => one.includes('/manifests/v1.0.0'))).toHaveLength(1);
   });
 
+  it('says what is known of the rest where a range is too long to be asked for', async () => {
+    const range = `~1.0 || ${'x'.repeat(2_000)}`;
+    await pack.write({
+      'a/kustomization.yaml': kustomization('labels.yaml'),
+      'a/labels.yaml': config('SetLabels'),
+      'b/kustomization.yaml': kustomization('names.yaml'),
+      'b/names.yaml': config('SetNames'),
+    });
+    await lock('a');
+    await lock('b');
+    await pack.write({
+      'b/names.yaml': config('SetNames', `  annotations: {krmhub.dev/release: "${range}"}\n`),
+    });
+    const { entries, failures } = await report('.', '-r', ...trust());
+    expect(entries.map(({ kind, state }) => [kind, state === 'unknown'])).toEqual([
+      ['SetLabels', false],
+      ['SetNames', expect.anything()],
+    ]);
+    expect(failures).toEqual([]);
+  });
+
   it('reports what cannot be asked, and says what is known of the rest', async () => {
     await pack.write({
       'app/kustomization.yaml': kustomization('labels.yaml'),

@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Lock, LockedFunctions } from '@krmhub/catalog';
 import { SETTINGS_FILE, SETTINGS_LIMITS } from '@krmhub/catalog/settings/settings';
@@ -70,8 +71,8 @@ export async function packageSettings(
   try {
     bytes = await readFileUpTo(io, file, SETTINGS_LIMITS.maxSettingsBytes);
   } catch (error) {
-    if (error instanceof KrmhubError && error.code === 'not-found') return {};
-    throw error;
+    if (!(error instanceof KrmhubError) || error.code !== 'not-found' || (await isLink(file))) throw error;
+    return {};
   }
   // Loads the whole lint, and most packages have no settings.
   const { readSettings } = await import('@krmhub/catalog/settings/read-settings');
@@ -81,4 +82,10 @@ export async function packageSettings(
     diagnostics,
     hint: 'Correct the file. It is described by: krmhub docs lock',
   });
+}
+
+/** Settings behind a broken link are missing, and not left out: what they refuse must not run. */
+async function isLink(file: string): Promise<boolean> {
+  const stats = await lstat(file).catch(() => undefined);
+  return stats?.isSymbolicLink() === true;
 }

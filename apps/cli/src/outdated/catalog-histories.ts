@@ -169,7 +169,8 @@ export class CatalogHistories {
 
 /** Beyond the limit, what changed stays unknown. */
 function addComparison(wanted: WantedFunction, used: UsedRelease): void {
-  if (used.from.length > MAX_TEXT || used.version.length > MAX_TEXT) return;
+  // A registry would refuse the whole request, also for the other functions.
+  if ([used.from, used.version, used.range ?? ''].some((text) => text.length > MAX_TEXT)) return;
   const known = wanted.compare ?? [];
   const isKnown = known.some((one) => JSON.stringify(one) === JSON.stringify(used));
   if (!isKnown && known.length < REQUEST_LIMITS.maxHistoryComparisons) wanted.compare = [...known, used];

@@ -72,6 +72,10 @@ function hideIn(result: NamedResult, hider: SecretHider): NamedResult {
         field[name] = hider.value(typeof value === 'string' ? value : JSON.stringify(value));
     }
   }
+  const { tags } = result;
+  if (tags !== undefined) {
+    result.tags = Object.fromEntries(Object.entries(tags).map(([name, one]) => [hider.inMessage(name), one]));
+  }
   return hideTexts(result as unknown as JsonValue, hider) as unknown as NamedResult;
 }
 
