@@ -121,10 +121,21 @@ describe('a range of releases', () => {
     ]);
     await pack('Refused', { range: '^1.1.0' });
     expect((await lock()).exitCode).toBe(3);
+    await pack('Refused');
     await symlink('nowhere', file('krmhub.yaml'));
     const broken = await lock();
-    expect([broken.exitCode, broken.said]).toEqual([3, expect.stringContaining('krmhub.yaml')]);
+    expect([broken.exitCode, broken.said]).toEqual([3, expect.stringMatching(/cannot read .*krmhub\.yaml/)]);
     await rm(file('krmhub.yaml'));
+    await settings('functions: [{kind: Refuse, release: ^1}, {kind: Refused, release: ^1}]\n');
+    const unused = await lock();
+    expect([unused.exitCode, unused.said]).toEqual([
+      0,
+      expect.stringContaining(
+        'warning: krmhub.yaml: no functionConfig of the package is a Refuse, so its range ',
+      ),
+    ]);
+    expect(unused.said).not.toContain('a Refused,');
+    await rm(file('krmhub.lock'));
     await settings('functions: [{kind: Refused, release: 1}]\n');
     const invalid = await lock();
     expect([invalid.exitCode, invalid.said]).toEqual([1, expect.stringContaining('krmhub.yaml:3:')]);

@@ -10,16 +10,19 @@ import {
   readLock,
   writeLock,
 } from '@krmhub/catalog';
+import { SETTINGS_FILE } from '@krmhub/catalog/settings/settings';
 import { imageRepository } from '@krmhub/consume/resolve/images/named-image';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { byType } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
+import { escapeControls } from '@krmhub/schema/text';
 import { isExecLine } from '../function-configs/exec-line.js';
 import type { Layer, ListedFunction } from '../function-configs/layers.js';
 import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import type { Io } from '../io/io.js';
+import { printWarning } from '../io/print.js';
 import { displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
 import {
@@ -85,6 +88,7 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
     exceptImage: ({ image }: LockedImage) => isUpgraded(image) && !keep.has(image),
   });
   const settings = await packageSettings(io, folder);
+  await warnOfUnused(io, listed, settings);
   upgradedNames(listed, options.ignoreMinAge);
   const resolving = { ...options, ...settings };
   const { uses, failed } = await resolveUses(io, listed, {
@@ -117,6 +121,23 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
     imageChanges: compareLockedImages(before, lock),
   };
   return { file, command, layer, stored, lock, text, uses, listed, report };
+}
+
+/** A misspelled kind in the settings would have no effect. */
+async function warnOfUnused(
+  io: Io,
+  listed: readonly ListedFunction[],
+  { settings }: Pick<ResolverOptions, 'settings'>,
+): Promise<void> {
+  for (const { group, kind, range } of settings?.functions ?? []) {
+    const isUsed = listed.some(
+      ({ request }) =>
+        request.kind === kind && (group === undefined || request.apiVersion.startsWith(`${group}/`)),
+    );
+    const name = group === undefined ? kind : `${group} ${kind}`;
+    const problem = `no functionConfig of the package is a ${name}, so its range ${range} has no effect`;
+    if (!isUsed) await printWarning(io, escapeControls(`${SETTINGS_FILE}: ${problem}`));
+  }
 }
 
 async function readPackage(
