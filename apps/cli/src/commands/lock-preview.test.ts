@@ -268,6 +268,19 @@ ctx.resource_list["results"] = [{"message": "${message}"}]
     ]);
   });
 
+  it('is no failure of the package where the user stopped it', async () => {
+    await upgradable({ A: [exec('cat'), exec('sleep 600')] });
+    const io = testIo({ cwd: pack.folder, env: environment() });
+    const running = runProgram(['lock', 'app', ...trust(), '--upgrade', '--preview', '--allow-exec'], io);
+    io.stop();
+    await running;
+    expect([io.exitCode, io.out(), io.err()]).toEqual([
+      5,
+      '',
+      expect.stringContaining('the preview was stopped, and nothing was written'),
+    ]);
+  });
+
   it('says why the package cannot be rendered with one of the locks', async () => {
     await upgradable({ A: [exec('cat'), exec('echo broken >&2; exit 3')] });
     const after = await preview();

@@ -14,6 +14,7 @@ import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, shellWord } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
+import { watchForStop } from '../io/interrupt.js';
 import type { Io } from '../io/io.js';
 import { type ChosenPlanOptions, planChosen } from '../lock/choose-upgrades.js';
 import { packageFolder } from '../lock/lock-file.js';
@@ -125,8 +126,13 @@ async function renderBoth(
   const commands = renderCommands(layer);
   if (commands.some((one) => one !== 'build')) await refuseUnfinished(io, target);
   refuseOutputFlags(commands, options);
-  const render = (one: Lock | undefined) =>
-    renderWithLock(io, target, { commands, options, plannedLock: { lock: one } });
+  const stop = watchForStop(io, 'the preview was stopped, and nothing was written');
+  const render = async (one: Lock | undefined) => {
+    const rendering = await renderWithLock(io, target, { commands, options, plannedLock: { lock: one } });
+    // What the user stopped has not failed.
+    stop.throwIfAborted();
+    return rendering;
+  };
   const [before, after] = [await render(stored?.lock), await render(lock)];
   const hasFailed = before.failure !== undefined || after.failure !== undefined;
   if (hasFailed || isSame(before, after)) return { before: [before], after: [after] };

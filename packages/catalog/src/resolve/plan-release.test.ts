@@ -161,7 +161,7 @@ describe('planRelease', () => {
       inRange: [
         { release: '1.2.3', reason: 'too new: old enough at 2030-01-10T23:00:00Z' },
         { release: '1.2.2', reason: 'yanked: broken' },
-        { release: '1.2.1', reason: 'all snapshots with it were withdrawn' },
+        { release: '1.2.1', reason: 'in no snapshot that can be read' },
       ],
     });
   });

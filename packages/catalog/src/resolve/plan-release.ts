@@ -66,8 +66,7 @@ export function planRelease(input: ReleasePlanInput): ReleasePlan {
     // A time that cannot be read is never old enough.
     const isYoung = minAge !== undefined && !(oldEnoughAt <= now.getTime());
     if (one.yanked !== undefined) inRange.push({ release, reason: `yanked: ${one.yanked}` });
-    else if (one.serial === undefined)
-      inRange.push({ release, reason: 'all snapshots with it were withdrawn' });
+    else if (one.serial === undefined) inRange.push({ release, reason: 'in no snapshot that can be read' });
     else if (isYoung && !ignoresAge && release !== locked) {
       const at = formatTime(oldEnoughAt);
       young.push({ release, oldEnoughAt: at });
