@@ -148,6 +148,25 @@ const rows: Row[] = [
     ['release-changed', 'https://tools.example.com/a.star', 'https://tools.example.com/b.star'],
   ],
   [
+    catalog(withScript(`oci://r.io/scripts/fn@sha256:${'a'.repeat(64)}`)),
+    catalog(withScript(`oci://r.io/scripts/fn@sha256:${'b'.repeat(64)}`)),
+    ['rebuilt', 'a'.repeat(64), 'b'.repeat(64)],
+  ],
+  [
+    catalog(withScript(`oci://r.io/scripts/fn@sha256:${'a'.repeat(64)}`)),
+    catalog(withScript(`oci://r.io/scripts/other@sha256:${'b'.repeat(64)}`)),
+    [
+      'release-changed',
+      `oci://r.io/scripts/fn@sha256:${'a'.repeat(64)}`,
+      `oci://r.io/scripts/other@sha256:${'b'.repeat(64)}`,
+    ],
+  ],
+  [
+    catalog(withPlatforms(platform({ uri: 'oci://r.io/fn:v1.0.0' }))),
+    catalog(withPlatforms(platform({ uri: 'oci://r.io/fn:v1.1.0' }))),
+    ['upgraded', 'v1.0.0', 'v1.1.0'],
+  ],
+  [
     catalog(withContainer({ sha256: 'a'.repeat(64) })),
     catalog(withContainer({ sha256: 'b'.repeat(64) })),
     ['rebuilt', 'a'.repeat(64), 'b'.repeat(64)],

@@ -53,9 +53,7 @@ export const CATALOG_CHANGE_CLASSES = {
     'The release is lower. If it is unknown, the image tag or the version in the URL is lower.',
   ),
   'release-changed': review('The release, image tag, or URL changed. The order is unknown.'),
-  rebuilt: quiet(
-    'Only the digest changed: the image repository and tag, or the executable URL, are the same.',
-  ),
+  rebuilt: quiet('Only the digest changed: the repository and tag, or the URL, are the same.'),
   'digest-removed': review('The image, executable, or script is no longer pinned by digest.'),
   'digest-added': quiet('The image, executable, or script is now pinned by digest.'),
 

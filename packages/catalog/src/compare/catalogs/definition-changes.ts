@@ -3,6 +3,7 @@ import {
   compareReleases,
   type FunctionDefinition,
   type FunctionVersion,
+  type ImageReference,
   parseImageReference,
   RUNTIME_KINDS,
   releaseFromPath,
@@ -111,6 +112,11 @@ export function addReleaseChange(
   changes.add(name, message, { ...details, before, after });
 }
 
+/** Executables and scripts of a registry are named as images are. */
+function readOciAddress(address: string): ImageReference | undefined {
+  return address.startsWith('oci://') ? parseImageReference(address.slice('oci://'.length)) : undefined;
+}
+
 /**
  * Classifies a reference: another tag or URL is another release, and the same one with another digest is a rebuild.
  */
@@ -138,6 +144,14 @@ function addMove(
   if (before?.address === undefined || after?.address === undefined) return;
   if (before.address === after.address) {
     changes.add('rebuilt', message, { ...details, before: before.digest, after: after.digest });
+    return;
+  }
+  const [from, to] = [before.address, after.address].map(readOciAddress);
+  if (from?.ok && to?.ok && from.host === to.host && from.repository === to.repository) {
+    const isKnown = changes.has('upgraded', is.name) || changes.has('downgraded', is.name);
+    if (from.tag !== to.tag) addReleaseChange('the tag', from.tag, to.tag, details, changes);
+    else if (!isKnown)
+      changes.add('rebuilt', message, { ...details, before: before.digest, after: after.digest });
     return;
   }
   const [old, now] = [before.address, after.address].map(releaseFromPath);
