@@ -106,21 +106,27 @@ describe('krmhub lock --report', () => {
     await lock(['--report', '--report-as', 'shop', '--report-fields']);
     const { packages } = await counts();
     const file = path.join(pack.folder, 'new.yaml');
-    const publish = async (text: string, env?: Record<string, string>) => {
+    const publish = async (text: string, ...more: string[]) => {
       await writeFile(file, text);
-      return run(['publish', 'new.yaml', '--release', '2.0.0', '--dry-run', '--allow-breaking'], env);
+      return run(['publish', 'new.yaml', '--release', '2.0.0', '--dry-run', ...more]);
     };
     const text = definition('2.0.0');
     expect((await publish(text)).err()).toMatch(
       new RegExp(
-        `^example.com/SetLabels@2.0.0: ${packages} packages? locks? the function \\(${packages} 1.x\\)$`,
+        `^example.com/SetLabels@2.0.0: ${packages} packages? locks? the function \\(1.x: ${packages}\\)$`,
         'm',
       ),
     );
-    expect((await publish(text.replaceAll('labels:', 'values:'))).err()).toMatch(
+    const renamed = text.replaceAll('labels:', 'values:');
+    const refused = await publish(renamed);
+    expect([refused.exitCode, refused.err()]).toEqual([
+      1,
+      expect.stringContaining('removed field labels of v1'),
+    ]);
+    expect((await publish(renamed, '--allow-breaking')).err()).toMatch(
       /; \d uses? the removed field labels of v1; \d uses? the removed field labels\.\* of v1$/m,
     );
-    expect((await publish(text.replace('name: v1', 'name: v2'))).err()).toMatch(
+    expect((await publish(text.replace('name: v1', 'name: v2'), '--allow-breaking')).err()).toMatch(
       /; \d uses? the removed API version v1$/m,
     );
     const yanked = await run(['yank', 'example.com/SetLabels@1.0.0', '--reason', 'bad']);

@@ -2,6 +2,7 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { FunctionConsumers } from '@krmhub/api/consumer-model';
 import type { FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { acceptsField } from '@krmhub/schema/config-fields/used-fields';
+import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Submission } from '../documents/read-definitions.js';
@@ -30,17 +31,35 @@ export async function readConsumers(
   }
 }
 
-/** Prints how many packages use each function, and would break, as far as their users reported it. */
-export async function printConsumers(
+/**
+ * Plans releases, and prints how many packages use each function, and would break, as far as their users reported it.
+ * Also if the releases are refused because they break users.
+ */
+export async function withConsumers<Plans>(
   io: Io,
   client: Pick<RegistryClient, 'functionConsumers'>,
-  plans: readonly { submission: Submission }[],
-): Promise<void> {
-  for (const { submission } of plans) {
-    const counts = await readConsumers(client, submission);
-    const line = counts && describeConsumers(counts, submission);
-    if (line !== undefined) await printLine(io, escapeControls(line));
+  submissions: readonly Submission[],
+  plan: () => Promise<Plans>,
+): Promise<Plans> {
+  const print = async () => {
+    for (const submission of submissions) {
+      const counts = await readConsumers(client, submission);
+      const line = counts && describeConsumers(counts, submission);
+      if (line !== undefined) await printLine(io, escapeControls(line));
+    }
+  };
+  try {
+    const plans = await plan();
+    await print();
+    return plans;
+  } catch (error) {
+    if (error instanceof KrmhubError && error.diagnostics.some(isBreaking)) await print();
+    throw error;
   }
+}
+
+function isBreaking({ code }: Diagnostic): boolean {
+  return code === 'publish/breaking';
 }
 
 /** Returns a line that says how many packages use a function, and how many a new definition breaks; none for none. */
@@ -67,7 +86,7 @@ export function describeConsumers(
         : [`${count} ${count === 1 ? 'uses' : 'use'} the removed field ${field} of ${version}`],
     ),
   ];
-  const pins = [...lines].map(([line, count]) => `${count} ${line}`).join(', ');
+  const pins = [...lines].map(([line, count]) => `${line}: ${count}`).join(', ');
   const locks = packages === 1 ? 'locks' : 'lock';
   return [
     `${group}/${kind}@${release}: ${plural(packages, 'package')} ${locks} the function (${pins})`,

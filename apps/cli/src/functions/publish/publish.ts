@@ -66,12 +66,11 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const allowBreaking = options.allowBreaking === true;
   const published = await (async () => {
     const { submissions: bundled, signed } = await withBundles(io, client, read, readme, options, progress);
-    const plans = await planAll(client, bundled, readme, allowBreaking, progress);
+    const plan = () => planAll(client, bundled, readme, allowBreaking, progress);
+    const counts = options.dryRun === true ? await import('../consumer-counts.js') : undefined;
+    const plans = await (counts?.withConsumers(io, client, bundled, plan) ?? plan());
     await printChangeWarnings(io, plans, sources);
-    if (options.dryRun === true) {
-      await (await import('../consumer-counts.js')).printConsumers(io, client, plans);
-      return plans;
-    }
+    if (options.dryRun === true) return plans;
     await pushLocalScripts(io, scripts, options, progress);
     const stored = await storeAll(io, client, bundled, readme, options, progress);
     await progress.clear();
