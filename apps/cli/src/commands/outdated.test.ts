@@ -163,6 +163,11 @@ describe('krmhub outdated', () => {
     const name = [GROUP, 'Bad', '1.0.0'] as const;
     const notices = async () => (await report('app', '--check', ...trust())).entries[0]?.notices;
     const replacement = { group: GROUP, kind: 'SetLabels', releases: '^1.0.0' };
+    const warning = async () => (await run(['outdated', 'app', ...trust()])).err();
+    await run(['deprecate', `${GROUP}/Bad@1.0.0`, '--use', `${GROUP}/SetLabels@^1.0.0`], {
+      env: { ...place.env(), ...place.registry.env },
+    });
+    expect(await warning()).toMatch(/Bad 1.0.0 is deprecated: use \S+$/m);
     await place.client.deprecate(...name, { reason: 'old', replacement });
     expect(await notices()).toEqual([
       { type: 'deprecated', reason: 'old', replacement: `${GROUP}/SetLabels@^1.0.0` },

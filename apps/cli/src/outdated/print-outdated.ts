@@ -137,7 +137,8 @@ function row(entry: OutdatedEntry): string[] {
 }
 
 function noticeText({ type, reason, replacement }: UpdateNotice): string {
-  const instead = replacement === undefined ? '' : `; use ${replacement}`;
+  // Without a reason of its publisher, the reason of a deprecation is the replacement.
+  const instead = replacement === undefined || reason.includes(replacement) ? '' : `; use ${replacement}`;
   return `${NOTICES[type]}: ${reason}${instead}`;
 }
 
