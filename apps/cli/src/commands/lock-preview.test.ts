@@ -13,7 +13,7 @@ import {
   testIo,
 } from '../testing/command-line.js';
 import { DEPLOYMENT, SERVICE } from '../testing/fn-package.js';
-import { type TestPackage, testPackage } from '../testing/package-files.js';
+import { config, type TestPackage, testPackage } from '../testing/package-files.js';
 import { type RecordingProxy, recordingProxy } from '../testing/recording-proxy.js';
 import { kptPipeline, publishScript, type ScriptRelease } from '../testing/script-functions.js';
 
@@ -298,6 +298,40 @@ ctx.resource_list["results"] = [{"message": "${message}"}]
       undefined,
       { command: 'krmhub fn render app', exitCode: 1 },
     ]);
+  });
+
+  it('blames the upgrade only if the package can be rendered without it', async () => {
+    await upgradable({ A: [exec('exit 3'), exec('exit 4')] });
+    expect((await preview()).out()).toContain('cannot be rendered, neither with the lock as it is nor with');
+  });
+
+  it('shows warnings with the lock that they are about, also in Markdown', async () => {
+    const [kind] = await upgradable({ A: [team('one'), team('one')], B: [team('one'), team('one')] });
+    const yank = ['yank', `example.com/${kind}@1.0.0`, '--reason', 'it hurts'];
+    expectEnd(await run(yank, { env: registry.env }), 0);
+    const yanked = `with the lock as it is: example.com/v1 ${kind}: example.com/${kind}@1.0.0 was yanked: it hurts`;
+    await expect
+      .poll(async () => (await preview('-o', 'markdown')).out())
+      .toContain(`## Warnings\n\n- \`${yanked}\`\n`);
+    expect((await preview()).err()).toContain(`warning: ${yanked}\n`);
+    expect((await report()).warnings).toMatchObject([{ lock: 'before' }]);
+  });
+
+  it('says how to go on if the new release rejects the functionConfig', async () => {
+    const script = annotate('one');
+    const number = { type: 'integer', description: 'How many.' };
+    const [kind] = await upgradable({
+      A: [
+        { runtime: 'starlark', script, properties: { size: number } },
+        { runtime: 'starlark', script, properties: { count: number } },
+      ],
+    });
+    await pack.write({ [`app/${kind!.toLowerCase()}.yaml`]: config(kind!, 'size: 1\n') });
+    const io = await preview();
+    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('unknown field "size"')]);
+    expect(io.err()).toContain(
+      `hint: Change it for release 2.0.0: krmhub show example.com/${kind}@2.0.0. To stay at 1.0.0, name the other`,
+    );
   });
 
   it('fails with --check if the lock would change', async () => {

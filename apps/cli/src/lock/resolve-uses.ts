@@ -100,7 +100,9 @@ export async function resolveUses(
   }
   const chosen = fresh.filter(({ resolution }) => resolution?.chosen !== undefined);
   await printLockedWarnings(io, [...old, ...chosen]);
-  failed.push(...(await checkAll(io, listed, [...old, ...signed, ...fresh])));
+  const rejected = await checkAll(io, listed, [...old, ...signed, ...fresh]);
+  const releases = new Map(fresh.map((one) => [functionKey(one.listed), one.resolution?.release]));
+  failed.push(...rejected.map((one) => rejectedUpgrade(one, releases.get(functionKey(one.listed)), before)));
   return { uses, failed };
 }
 
@@ -242,6 +244,24 @@ async function checkAll(
     }
   }
   return checked.filter(({ error }) => error !== undefined);
+}
+
+/** Says what to do about a functionConfig that only the locked release accepts. */
+function rejectedUpgrade(
+  one: ResolvedFunction,
+  release: string | undefined,
+  before: Lock | undefined,
+): ResolvedFunction {
+  const { apiVersion, kind } = one.listed.request;
+  const locked = before?.functions.find((fn) => fn.apiVersion === apiVersion && fn.kind === kind)?.release;
+  if (one.error === undefined || release === undefined || locked === undefined || release === locked)
+    return one;
+  const { group } = parseFunction({ apiVersion, kind });
+  const hint =
+    `Change it for release ${release}: krmhub show ${group}/${kind}@${release}. ` +
+    `To stay at ${locked}, name the other functions after --upgrade, or set a range in krmhub.yaml.`;
+  const { code, message } = one.error;
+  return { ...one, error: new KrmhubError(code, message, { hint: escapeControls(hint), cause: one.error }) };
 }
 
 /** Several functionConfigs of one kind with the same catalogs have one function. */

@@ -11,6 +11,7 @@ import {
   summary,
   unstableManifest,
   unstableText,
+  warningText,
 } from './preview-text.js';
 import { previewTitle } from './preview-title.js';
 
@@ -43,6 +44,7 @@ export function markdownPreview(report: PreviewReport): string {
     `# ${previewTitle(path, functions, imageChanges, span)}`,
     summary(report),
     ...functionSection(report),
+    ...warningSection(report),
     ...failureSection(report),
     ...(changes.length === 0 ? [] : ['## Manifests']),
   ];
@@ -120,6 +122,11 @@ function countChanges({ changes }: FunctionPreview): string {
     return count === 0 ? [] : [`${count} ${weight}`];
   });
   return counts.length === 0 ? 'changed' : counts.join(', ');
+}
+
+function warningSection({ warnings }: PreviewReport): string[] {
+  const lines = warnings.map((one) => `- ${span(warningText(one))}`);
+  return lines.length === 0 ? [] : ['## Warnings', ...list(lines)];
 }
 
 function failureSection({ failures }: PreviewReport): string[] {

@@ -22,7 +22,7 @@ import type { LockPlan } from '../lock/plan-lock-file.js';
 import { SecretHider } from './hide-secrets.js';
 import { compareManifests, type ManifestChanges } from './manifests.js';
 import { hideAll, packageTexts } from './package-texts.js';
-import type { FunctionPreview, PreviewFormat, PreviewReport } from './preview-report.js';
+import type { FunctionPreview, PreviewFormat, PreviewReport, PreviewWarning } from './preview-report.js';
 import { previewTitle } from './preview-title.js';
 import {
   type RenderCommand,
@@ -102,12 +102,24 @@ async function makeReport(
     manifests,
     results: isComparable ? compareResults(compared, hider) : { appeared: [], disappeared: [] },
     notDeterministic: unstableFunctions(compared),
-    warnings: [...new Set([...after.warnings, ...before.warnings])].map((one) => hider.inMessage(one)),
+    warnings: compareWarnings(before.warnings, after.warnings, hider),
     failures: defined({
       before: failures.before && shown(failures.before),
       after: failures.after && shown(failures.after),
     }),
   };
+}
+
+/** What is printed only with the lock as it is comes last: it ends. */
+function compareWarnings(
+  before: readonly string[],
+  after: readonly string[],
+  hider: SecretHider,
+): PreviewWarning[] {
+  return [...new Set([...after, ...before])].map((text) => {
+    const lock = !after.includes(text) ? 'before' : before.includes(text) ? 'both' : 'after';
+    return { text: hider.inMessage(text), lock };
+  });
 }
 
 /** Without the options of the user, which can contain secrets. */

@@ -13,6 +13,13 @@ export interface FunctionPreview extends FunctionChange {
   permissions: BeforeAndAfter;
 }
 
+/** What the commands that render the package warn of. */
+export interface PreviewWarning {
+  text: string;
+  /** The lock with which it is printed. */
+  lock: 'both' | 'before' | 'after';
+}
+
 /** What a new lock changes; the JSON of `krmhub lock --preview`. */
 export interface PreviewReport extends Pick<LockReport, 'file' | 'isChanged' | 'imageChanges'> {
   /** The package, as the user named it. */
@@ -26,7 +33,8 @@ export interface PreviewReport extends Pick<LockReport, 'file' | 'isChanged' | '
   results: ResultChanges;
   /** Functions that give another output for the same input. */
   notDeterministic: string[];
-  warnings: string[];
+  /** Of both locks, or of one: what the upgrade ends, and what it brings. */
+  warnings: PreviewWarning[];
   /** Why nothing was rendered with the lock as it is, or as it would be. */
   failures: { before?: RenderFailure; after?: RenderFailure };
 }

@@ -1,6 +1,6 @@
 import { escapeControls, plural } from '@krmhub/schema/text';
 import type { ManifestChange, ManifestIdentity, UnstableManifest } from './manifests.js';
-import type { FunctionPreview, PreviewReport } from './preview-report.js';
+import type { FunctionPreview, PreviewReport, PreviewWarning } from './preview-report.js';
 import type { NamedResult } from './results.js';
 
 /** The sentences of a preview, in a terminal and in Markdown. */
@@ -8,6 +8,9 @@ import type { NamedResult } from './results.js';
 /** Returns one line about the manifests. */
 export function summary({ isChanged, manifests, results, failures }: PreviewReport): string {
   if (!isChanged) return 'The lock file is up to date.';
+  if (failures.before !== undefined && failures.after !== undefined) {
+    return 'The package cannot be rendered, neither with the lock as it is nor with the new lock.';
+  }
   if (failures.after !== undefined) return 'The package cannot be rendered with the new lock.';
   if (failures.before !== undefined) {
     return 'The package cannot be rendered with the lock as it is, so manifests are not compared.';
@@ -85,6 +88,11 @@ export function resultText({
   return escapeControls(
     `${level}${name}: ${place === '' ? '' : `${place}: `}${message.replace(/\s+/g, ' ')}`,
   );
+}
+
+/** Says what a warning is about if only one of the locks has it. */
+export function warningText({ text, lock }: PreviewWarning): string {
+  return escapeControls(lock === 'both' ? text : `with the ${sideText(lock)}: ${text}`);
 }
 
 /** Says that the output of a function cannot be compared. */

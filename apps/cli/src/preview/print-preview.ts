@@ -1,7 +1,7 @@
 import { escapeControls } from '@krmhub/schema/text';
 import { changeLines } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
-import { bold, printData, printLine } from '../io/print.js';
+import { bold, printData, printLine, printWarning } from '../io/print.js';
 import { printChanges, printPartial } from '../lock/print-lock.js';
 import { markdownPreview } from './preview-markdown.js';
 import type { FunctionPreview, PreviewFormat, PreviewReport } from './preview-report.js';
@@ -15,6 +15,7 @@ import {
   summary,
   unstableManifest,
   unstableText,
+  warningText,
 } from './preview-text.js';
 import type { RenderFailure } from './render-package.js';
 
@@ -24,7 +25,7 @@ export async function printPreview(io: Io, report: PreviewReport, output: Previe
   if (output === 'markdown') return write(io.stdout, markdownPreview(report));
   await printData(io, output, report, () => printText(io, report));
   await printPartial(io, report.functions);
-  for (const warning of report.warnings) await printLine(io, escapeControls(warning));
+  for (const warning of report.warnings) await printWarning(io, warningText(warning));
   await printLine(io, `${escapeControls(report.file)}: nothing was written`);
 }
 

@@ -40,11 +40,13 @@ export interface RenderFailure {
   hint?: string;
 }
 
+const WARNING = 'warning: ';
+
 /** What a package gives with one lock. */
 export interface Rendering {
   outputs: { command: RenderCommand; text: string }[];
   runs: RecordedRun[];
-  /** Lines of stderr that are warnings. */
+  /** Of stderr, without the word. */
   warnings: string[];
   failure?: RenderFailure;
   /** The ResourceList of the function that failed. */
@@ -99,7 +101,8 @@ export async function renderWithLock(
       ...stderr
         .text()
         .split('\n')
-        .filter((line) => line.startsWith('warning: ')),
+        .filter((line) => line.startsWith(WARNING))
+        .map((line) => line.slice(WARNING.length)),
     );
     if (failure !== undefined) {
       return { ...rendering, failure: { command: `krmhub ${command} ${shellWord(target)}`, ...failure } };

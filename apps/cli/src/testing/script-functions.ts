@@ -59,7 +59,7 @@ export async function publishScript(registry: TestRegistry, fn: ScriptRelease): 
     },
   };
   await writeFile(path.join(cwd, 'definition.yaml'), JSON.stringify(definition));
-  await run('publish', 'definition.yaml', '--release', release);
+  await run('publish', 'definition.yaml', '--release', release, '--allow-breaking');
 }
 
 /** A Kptfile that runs functions by the type of their functionConfigs, and those; `more` is of each. */
