@@ -132,7 +132,11 @@ function randomReport(random: Random, count: number, lines: number): PreviewRepo
       disappeared: [{ function: text(), message: text(9) }],
     },
     notDeterministic: [text()],
-    warnings: [],
+    warnings: [{ text: text(9), lock: random.pick(['both', 'before', 'after']) }],
+    rejected: Array.from({ length: random.below(3) }, () => ({
+      ...{ apiVersion: text(), kind: text(), before: text(), after: text(), place: text() },
+      ...{ message: text(9), hint: text() },
+    })),
     failures: random.chance(0.3) ? { after: failure(), before: failure() } : {},
   };
 }

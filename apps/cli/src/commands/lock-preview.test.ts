@@ -317,21 +317,41 @@ ctx.resource_list["results"] = [{"message": "${message}"}]
     expect((await report()).warnings).toMatchObject([{ lock: 'before' }]);
   });
 
-  it('says how to go on if the new release rejects the functionConfig', async () => {
+  it('leaves out what rejects its functionConfig, and says how to go on', async () => {
     const script = annotate('one');
     const number = { type: 'integer', description: 'How many.' };
-    const [kind] = await upgradable({
+    const [kind, other] = await upgradable({
       A: [
         { runtime: 'starlark', script, properties: { size: number } },
         { runtime: 'starlark', script, properties: { count: number } },
       ],
+      B: [team('one'), team('two')],
     });
-    await pack.write({ [`app/${kind!.toLowerCase()}.yaml`]: config(kind!, 'size: 1\n') });
+    const file = `app/${kind!.toLowerCase()}.yaml`;
+    await pack.write({ [file]: config(kind!, 'size: 1\n') });
     const io = await preview();
-    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('unknown field "size"')]);
-    expect(io.err()).toContain(
-      `hint: Change it for release 2.0.0: krmhub show example.com/${kind}@2.0.0. To stay at 1.0.0, name the other`,
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toContain(`Upgrade ${other} from 1.0.0 to 2.0.0\n`);
+    expect(io.out()).toContain(`${kind} stays at 1.0.0: 2.0.0 rejects its functionConfig, ${file}:1:1: `);
+    const hint = `Change it for release 2.0.0: krmhub show example.com/${kind}@2.0.0. To stay at 1.0.0, name the other`;
+    expect(io.out()).toContain(`hint: ${hint}`);
+    expect(io.out()).toContain('-    team: one\n+    team: two\n');
+    const markdown = (await preview('-o', 'markdown')).out();
+    expect(markdown).toMatch(
+      /\n## Not upgraded\n\n- `.* stays at 1\.0\.0: .*unknown field "size".*`\n {2}`Change /,
     );
+    const { rejected, functions, exitCode } = await report();
+    expect([exitCode, functions.map((one) => one.kind)]).toEqual([1, [other]]);
+    expect(rejected).toMatchObject([{ kind, before: '1.0.0', after: '2.0.0', place: `${file}:1:1` }]);
+    // Without a preview, nothing is written that the user did not ask for.
+    const written = await lock('--upgrade');
+    expect([written.exitCode, written.err()]).toEqual([1, expect.stringContaining(`hint: ${hint}`)]);
+    // What is left may be nothing.
+    const alone = await preview('--upgrade', kind!);
+    expect([alone.exitCode, alone.out()]).toEqual([
+      1,
+      expect.stringContaining('The lock file would not change.'),
+    ]);
   });
 
   it('fails with --check if the lock would change', async () => {

@@ -82,9 +82,10 @@ exactly what it sends.
 resource. Functions run with the options that these commands need. Values of
 Secrets are hidden. krmhub docs upgrade has an example.
 
-Exit codes: 0 done, 1 out of date (--check) or a file has a problem, 3 a
-function is not found, 4 a catalog or signer is not trusted. If a preview cannot
-render the package with the new lock: the code of that command.
+Exit codes: 0 done, 1 out of date (--check), a file has a problem, or a new
+release rejects a functionConfig, 3 a function is not found, 4 a catalog or
+signer is not trusted. If a preview cannot render the package with the new lock:
+the code of that command.
 
 Examples:
   krmhub lock app --trusted-catalog https://krm.example.com/catalogs/default

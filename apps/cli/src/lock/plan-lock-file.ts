@@ -23,7 +23,7 @@ import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { displayPath } from './display-path.js';
+import { displayListed, displayPath } from './display-path.js';
 import { describeChanges } from './function-changes.js';
 import {
   EMPTY_LOCK,
@@ -36,6 +36,7 @@ import {
 import type { LockReport } from './lock-report.js';
 import { lockedFunctions } from './locked-functions.js';
 import { packageSettings } from './open-lock.js';
+import type { ResolvedFunction } from './resolve-functions.js';
 import { resolveImages } from './resolve-images.js';
 import { type LockedUse, lockFailure, resolveUses } from './resolve-uses.js';
 import { packageFunctions } from './search-order.js';
@@ -45,6 +46,8 @@ export interface LockPlanOptions extends ResolverOptions {
   upgrade?: readonly string[];
   /** Of these, functions by `lockKey` and images that stay as they are locked. */
   keep?: ReadonlySet<string>;
+  /** Keep also functions whose next release rejects a functionConfig of the package. Default: it is an error. */
+  keepsRejected?: boolean;
   lockFile?: string;
   imagePrefix?: string;
 }
@@ -64,6 +67,19 @@ export interface LockPlan {
   /** The functions of the package. */
   listed: readonly ListedFunction[];
   report: LockReport;
+  /** Upgrades that were left out because of `keepsRejected`. */
+  rejected: readonly RejectedUpgrade[];
+}
+
+/** A functionConfig that the release of an upgrade rejects. */
+export interface RejectedUpgrade extends Pick<LockedFunction, 'apiVersion' | 'kind'> {
+  /** Releases. */
+  before: string;
+  after: string;
+  /** `FILE:LINE:COLUMN`; the file relative to the working directory. */
+  place: string;
+  message: string;
+  hint?: string;
 }
 
 /**
@@ -99,7 +115,13 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
   });
   const named = await resolveImages(io, listed, { options, locked });
   failed.push(...named.failed);
-  if (failed.length > 0) throw lockFailure(io, target, failed);
+  if (failed.length > 0) {
+    const rejected = options.keepsRejected ? rejectedUpgrades(io, failed) : [];
+    const kept = new Set([...keep, ...rejected.map(({ key }) => key)]);
+    if (rejected.length < failed.length || kept.size === keep.size) throw lockFailure(io, target, failed);
+    const others = await planLockFile(io, target, { ...options, keep: kept });
+    return { ...others, rejected: [...rejected.map(({ upgrade }) => upgrade), ...others.rejected] };
+  }
   const lock = planLock(uses, before, named.images);
   const text = checkedText(lock);
   const changes = await describeChanges(io, compareLocks(before, lock), {
@@ -120,7 +142,27 @@ export async function planLockFile(io: Io, target: string, options: LockPlanOpti
     changes,
     imageChanges: compareLockedImages(before, lock),
   };
-  return { file, command, layer, stored, lock, text, uses, listed, report };
+  return { file, command, layer, stored, lock, text, uses, listed, report, rejected: [] };
+}
+
+function rejectedUpgrades(
+  io: Io,
+  failed: readonly ResolvedFunction[],
+): { key: string; upgrade: RejectedUpgrade }[] {
+  return failed.flatMap((one) => {
+    if (one.error === undefined || one.upgrade === undefined) return [];
+    const { listed, error, upgrade } = one;
+    const { locked, release: after } = upgrade;
+    const { apiVersion, kind, release: before = '' } = locked;
+    const place = `${displayListed(io, listed).file}:${listed.line}:${listed.column}`;
+    const { message, hint } = error;
+    return [
+      {
+        key: lockKey(locked),
+        upgrade: { apiVersion, kind, before, after, place, message, ...defined({ hint }) },
+      },
+    ];
+  });
 }
 
 /** A misspelled kind in the settings would have no effect. */

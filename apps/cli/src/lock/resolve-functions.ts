@@ -1,3 +1,4 @@
+import type { LockedFunction } from '@krmhub/catalog';
 import type { ImageMatch, Resolution, Resolver } from '@krmhub/consume/resolve/resolution';
 import { isUnresolved } from '@krmhub/consume/resolve/resolve-errors';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -24,7 +25,13 @@ export type ResolvedFunction =
       unchecked?: string;
       error?: undefined;
     } & CatalogFindings)
-  | ({ listed: ListedFunction; error: KrmhubError; resolution?: undefined } & CatalogFindings);
+  | ({
+      listed: ListedFunction;
+      error: KrmhubError;
+      resolution?: undefined;
+      /** Its functionConfig is wrong for the release of an upgrade, and not for the locked one, as far as that is known. */
+      upgrade?: { locked: LockedFunction; release: string };
+    } & CatalogFindings);
 
 /** What catalogs have, if a package names itself what runs. */
 interface CatalogFindings {

@@ -253,15 +253,16 @@ function rejectedUpgrade(
   before: Lock | undefined,
 ): ResolvedFunction {
   const { apiVersion, kind } = one.listed.request;
-  const locked = before?.functions.find((fn) => fn.apiVersion === apiVersion && fn.kind === kind)?.release;
-  if (one.error === undefined || release === undefined || locked === undefined || release === locked)
-    return one;
+  const locked = before?.functions.find((fn) => fn.apiVersion === apiVersion && fn.kind === kind);
+  if (one.error === undefined || release === undefined) return one;
+  if (locked?.release === undefined || release === locked.release) return one;
   const { group } = parseFunction({ apiVersion, kind });
   const hint =
     `Change it for release ${release}: krmhub show ${group}/${kind}@${release}. ` +
-    `To stay at ${locked}, name the other functions after --upgrade, or set a range in krmhub.yaml.`;
+    `To stay at ${locked.release}, name the other functions after --upgrade, or set a range in krmhub.yaml.`;
   const { code, message } = one.error;
-  return { ...one, error: new KrmhubError(code, message, { hint: escapeControls(hint), cause: one.error }) };
+  const error = new KrmhubError(code, message, { hint: escapeControls(hint), cause: one.error });
+  return { ...one, error, upgrade: { locked, release } };
 }
 
 /** Several functionConfigs of one kind with the same catalogs have one function. */

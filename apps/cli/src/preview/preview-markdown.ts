@@ -6,6 +6,7 @@ import {
   functionFacts,
   identityNote,
   identityText,
+  rejectedText,
   resultText,
   sideText,
   summary,
@@ -44,6 +45,7 @@ export function markdownPreview(report: PreviewReport): string {
     `# ${previewTitle(path, functions, imageChanges, span)}`,
     summary(report),
     ...functionSection(report),
+    ...rejectedSection(report),
     ...warningSection(report),
     ...failureSection(report),
     ...(changes.length === 0 ? [] : ['## Manifests']),
@@ -122,6 +124,13 @@ function countChanges({ changes }: FunctionPreview): string {
     return count === 0 ? [] : [`${count} ${weight}`];
   });
   return counts.length === 0 ? 'changed' : counts.join(', ');
+}
+
+function rejectedSection({ rejected }: PreviewReport): string[] {
+  const lines = rejected.map((one) =>
+    [`- ${span(rejectedText(one))}`, ...(one.hint === undefined ? [] : [`  ${span(one.hint)}`])].join('\n'),
+  );
+  return lines.length === 0 ? [] : ['## Not upgraded', ...list(lines)];
 }
 
 function warningSection({ warnings }: PreviewReport): string[] {

@@ -46,16 +46,16 @@ const NO_MANIFESTS: ManifestChanges = { changes: [], unstable: [], before: 0, af
 
 /**
  * Prints what `krmhub lock` would change in a package. Writes nothing. The exit code is that of the failure if the
- * package cannot be rendered with the new lock.
+ * package cannot be rendered with the new lock, and that of findings if an upgrade is not possible.
  */
 export async function previewLock(io: Io, target: string, options: PreviewOptions): Promise<void> {
-  const plan = await planChosen(io, target, options.lock);
+  const plan = await planChosen(io, target, { ...options.lock, keepsRejected: true });
   const report = await makeReport(io, target, plan, options);
   const { printPreview } = await import('./print-preview.js');
   await printPreview(io, report, options.output);
   const { after } = report.failures;
   if (after !== undefined) io.exitCode = after.exitCode;
-  else if (options.check && report.isChanged) io.exitCode = FINDINGS;
+  else if (report.rejected.length > 0 || (options.check && report.isChanged)) io.exitCode = FINDINGS;
 }
 
 async function makeReport(
@@ -73,6 +73,7 @@ async function makeReport(
     title: previewTitle(target, functions, imageChanges),
     command: previewCommand(plan.command, upgrade),
     functions,
+    rejected: plan.rejected,
     imageChanges,
   };
   if (!isChanged) {

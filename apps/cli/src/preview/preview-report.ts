@@ -1,6 +1,7 @@
 import type { OutputFormat } from '../io/print.js';
 import type { BeforeAndAfter, FunctionChange } from '../lock/function-changes.js';
 import type { LockReport } from '../lock/lock-report.js';
+import type { RejectedUpgrade } from '../lock/plan-lock-file.js';
 import type { ManifestChanges } from './manifests.js';
 import type { RenderFailure } from './render-package.js';
 import type { ResultChanges } from './results.js';
@@ -29,6 +30,8 @@ export interface PreviewReport extends Pick<LockReport, 'file' | 'isChanged' | '
   /** Prints the same. */
   command: string;
   functions: FunctionPreview[];
+  /** What stays as it is locked, because the new release rejects its functionConfig. */
+  rejected: readonly RejectedUpgrade[];
   manifests: ManifestChanges;
   results: ResultChanges;
   /** Functions that give another output for the same input. */

@@ -1,4 +1,5 @@
 import { escapeControls, plural } from '@krmhub/schema/text';
+import type { RejectedUpgrade } from '../lock/plan-lock-file.js';
 import type { ManifestChange, ManifestIdentity, UnstableManifest } from './manifests.js';
 import type { FunctionPreview, PreviewReport, PreviewWarning } from './preview-report.js';
 import type { NamedResult } from './results.js';
@@ -6,8 +7,10 @@ import type { NamedResult } from './results.js';
 /** The sentences of a preview, in a terminal and in Markdown. */
 
 /** Returns one line about the manifests. */
-export function summary({ isChanged, manifests, results, failures }: PreviewReport): string {
-  if (!isChanged) return 'The lock file is up to date.';
+export function summary({ isChanged, rejected, manifests, results, failures }: PreviewReport): string {
+  if (!isChanged) {
+    return rejected.length > 0 ? 'The lock file would not change.' : 'The lock file is up to date.';
+  }
   if (failures.before !== undefined && failures.after !== undefined) {
     return 'The package cannot be rendered, neither with the lock as it is nor with the new lock.';
   }
@@ -98,6 +101,13 @@ export function warningText({ text, lock }: PreviewWarning): string {
 /** Says that the output of a function cannot be compared. */
 export function unstableText(name: string): string {
   return escapeControls(`${name} gives another output for the same input`);
+}
+
+/** Says which upgrade is left out, where, and why. */
+export function rejectedText({ kind, before, after, place, message }: RejectedUpgrade): string {
+  return escapeControls(
+    `${kind} stays at ${before}: ${after} rejects its functionConfig, ${place}: ${message}`,
+  );
 }
 
 /** Says which part of a resource is not compared. */

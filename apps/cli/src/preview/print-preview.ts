@@ -10,6 +10,7 @@ import {
   functionFacts,
   identityNote,
   identityText,
+  rejectedText,
   resultText,
   sideText,
   summary,
@@ -30,8 +31,12 @@ export async function printPreview(io: Io, report: PreviewReport, output: Previe
 }
 
 async function printText(io: Io, report: PreviewReport): Promise<void> {
-  const { functions, imageChanges, manifests, results, notDeterministic, failures } = report;
+  const { functions, rejected, imageChanges, manifests, results, notDeterministic, failures } = report;
   await print(io, [bold(io, report.title), summary(report)]);
+  for (const one of rejected) {
+    const hint = one.hint === undefined ? [] : [escapeControls(`hint: ${one.hint}`)];
+    await print(io, ['', rejectedText(one), ...hint]);
+  }
   if (!report.isChanged) return;
   await print(io, ['']);
   for (const fn of functions) {
