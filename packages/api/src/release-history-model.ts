@@ -41,8 +41,7 @@ export const ReleaseChanges = z
     ...comparisonFields,
     to: z.string().openapi({ description: 'A release', example: '2.0.0' }),
     kinds: z.array(z.enum(KINDS)).openapi({
-      description:
-        'What the upgrade means for users of the API version, the most important first. Empty if equal',
+      description: 'The most important first. Empty if equal',
     }),
   })
   .openapi('ReleaseChanges');
@@ -83,8 +82,7 @@ export const CatalogReleasesRequest = z
 export const CatalogRelease = ReleaseSummary.extend({
   images: exactOptional(
     z.array(z.string()).openapi({
-      description:
-        'What it runs from OCI registries, as the definition names it. Absent if the definition is large',
+      description: 'What it runs from OCI registries. Absent if the definition is large',
     }),
   ),
   served: z
@@ -121,21 +119,19 @@ export const CatalogReleases = z
           group: z.string(),
           kind: z.string(),
           releases: z.array(CatalogRelease).openapi({
-            description:
-              'Releases of this registry that a snapshot of the catalog has, newest first, by SemVer precedence',
+            description: 'Releases of this registry in snapshots, newest first by SemVer precedence',
           }),
           takedowns: exactOptional(
             z.array(Takedown).openapi({ description: 'Releases of the catalog that were taken down' }),
           ),
           upstream: exactOptional(
             z.array(UpstreamVersion).openapi({
-              description:
-                'API versions that the newest snapshot has from upstream catalogs, which have no releases',
+              description: 'API versions of upstream catalogs in the newest snapshot',
             }),
           ),
           changes: exactOptional(
             z.array(ReleaseChanges).openapi({
-              description: 'Of the requested comparisons, those of known releases that are not too large',
+              description: 'Those of known releases that are not too large',
             }),
           ),
           partial: exactOptional(
@@ -143,7 +139,7 @@ export const CatalogReleases = z
           ),
         }),
       )
-      .openapi({ description: 'Of the requested functions, those that a snapshot of the catalog has' }),
+      .openapi({ description: 'Those that a snapshot has' }),
   })
   .openapi('CatalogReleases', { description: 'Which snapshots of a catalog have which releases' });
 
