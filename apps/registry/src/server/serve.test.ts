@@ -155,7 +155,7 @@ describe('a running registry', () => {
     expect(tiny.status).toBe(201);
   });
 
-  it.each(['xn--e.com', 'a b', 'user@evil'])('rejects a Host header that is not a name: %j', async (host) => {
+  it.each(['a^b', 'a b', 'user@evil'])('rejects a Host header that is not a name: %j', async (host) => {
     const { status } = await raw(`GET /functions HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     expect(status).toBe(400);
   });

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -30,7 +31,8 @@ function fetchTree(pathAndRef: string, repository = 'tree.git', options: Partial
 
 const files = () =>
   readdirSync(target(), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    // Node.js 24 also lists what is in linked folders.
+    .filter((entry) => entry.isFile() && realpathSync(entry.parentPath) === entry.parentPath)
     .map((entry) => path.relative(target(), path.join(entry.parentPath, entry.name)))
     .sort();
 
