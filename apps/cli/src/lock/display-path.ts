@@ -16,3 +16,8 @@ export function displayListed(
 ): { file: string; layer: string } {
   return { file: address ?? displayPath(io, file), layer: layerAddress ?? displayPath(io, layer) };
 }
+
+/** `FILE:LINE:COLUMN` of a functionConfig, for messages. */
+export function displayPlace(io: WorkingFolder, listed: ListedFunction): string {
+  return `${displayListed(io, listed).file}:${listed.line}:${listed.column}`;
+}

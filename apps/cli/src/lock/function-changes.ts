@@ -7,6 +7,7 @@ import {
   type LockChange,
   type LockedFunction,
   type LockedFunctions,
+  lockKey,
   oneVersion,
   parseFunction,
 } from '@krmhub/catalog';
@@ -60,9 +61,7 @@ export async function describeChanges(
   for (const { type, apiVersion, kind, catalog, before, after } of changes) {
     const releases = defined({ before: before?.release, after: after?.release });
     const base = { type, apiVersion, kind, catalog, ...releases };
-    const use = context.uses.find(
-      ({ fn }) => fn.catalog === catalog && fn.apiVersion === apiVersion && fn.kind === kind,
-    );
+    const use = context.uses.find(({ fn }) => lockKey(fn) === lockKey({ catalog, apiVersion, kind }));
     if (before === undefined || after === undefined) {
       described.push({ ...base, ...describeSigners(before, after, use), changes: [], isPartial: false });
       continue;

@@ -23,7 +23,7 @@ import { openRemoteBases } from '../function-configs/open-remote-bases.js';
 import { readLayers } from '../function-configs/read-layers.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
-import { displayListed, displayPath } from './display-path.js';
+import { displayPath, displayPlace } from './display-path.js';
 import { describeChanges } from './function-changes.js';
 import {
   EMPTY_LOCK,
@@ -154,7 +154,7 @@ function rejectedUpgrades(
     const { listed, error, upgrade } = one;
     const { locked, release: after } = upgrade;
     const { apiVersion, kind, release: before = '' } = locked;
-    const place = `${displayListed(io, listed).file}:${listed.line}:${listed.column}`;
+    const place = displayPlace(io, listed);
     const { message, hint } = error;
     return [
       {

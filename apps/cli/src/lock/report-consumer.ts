@@ -1,5 +1,6 @@
 import type { ConsumerReport } from '@krmhub/api/consumer-model';
-import { parseFunction } from '@krmhub/catalog';
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { lockKey, parseFunction } from '@krmhub/catalog';
 import { parseCatalog } from '@krmhub/consume/references/parse-catalog';
 import { defined } from '@krmhub/schema/defined';
 import { sha256 } from '@krmhub/schema/digest';
@@ -14,8 +15,6 @@ import type { LockPlan, LockPlanOptions } from './plan-lock-file.js';
 
 /** Fields of one release that a report has. */
 const MAX_FIELDS = 100;
-/** Releases of one report, which a registry accepts. */
-const MAX_RELEASES = 500;
 
 export interface ReportOptions {
   /** The public name of the package. By default, a report has a hash instead. */
@@ -47,7 +46,10 @@ export async function planReports(
   for (const [registry, releases] of registries) {
     // Without the registry in it, reports to several of them could be matched.
     const name = options.reportAs ?? sha256(`${registry}\n${repository}`);
-    planned.push({ registry, report: { name, releases: releases.slice(0, MAX_RELEASES) } });
+    planned.push({
+      registry,
+      report: { name, releases: releases.slice(0, REQUEST_LIMITS.maxReportedReleases) },
+    });
   }
   return planned;
 }
@@ -93,9 +95,7 @@ async function fieldsOf(
   fn: LockPlan['lock']['functions'][number],
   options: LockPlanOptions,
 ): Promise<string[] | undefined> {
-  const use = uses.find(
-    (one) => one.fn.catalog === fn.catalog && one.fn.apiVersion === fn.apiVersion && one.fn.kind === fn.kind,
-  );
+  const use = uses.find((one) => lockKey(one.fn) === lockKey(fn));
   const definition =
     use?.entry ??
     (await findDefinition(io, fn, lock, options)) ??

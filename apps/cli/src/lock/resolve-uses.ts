@@ -22,7 +22,7 @@ import { isUnanswered } from '../io/exit-code.js';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import { consumePorts } from '../registry/consume-ports.js';
-import { displayListed } from './display-path.js';
+import { displayListed, displayPlace } from './display-path.js';
 import { freshUse } from './lock-use.js';
 import { lockedFunctions } from './locked-functions.js';
 import { checkConfigs, type ResolvedFunction, resolveFunctions, worstExitCode } from './resolve-functions.js';
@@ -50,9 +50,10 @@ export async function resolveUses(
   const { options, locked, before, folder } = context;
   const synced = new Map<ListedFunction, InlineRuntime>();
   const known = before && lockedFunctions(io, before, { folder, frozen: false, command: locked.command });
+  const findKnown = ({ request }: Pick<ListedFunction, 'request'>) =>
+    known?.find(searchOrder(io, options, request), request.apiVersion, request.kind);
   const distinct = distinctFunctions(listed.filter(mayUseCatalog)).map(({ written, request, ...rest }) => {
-    const { apiVersion, kind } = request;
-    const lockedRelease = known?.find(searchOrder(io, options, request), apiVersion, kind)?.release;
+    const lockedRelease = findKnown({ request })?.release;
     const one: ListedFunction = { ...rest, request: { ...request, ...defined({ lockedRelease }) } };
     if (written !== undefined) synced.set(one, written);
     return one;
@@ -102,7 +103,11 @@ export async function resolveUses(
   await printLockedWarnings(io, [...old, ...chosen]);
   const rejected = await checkAll(io, listed, [...old, ...signed, ...fresh]);
   const releases = new Map(fresh.map((one) => [functionKey(one.listed), one.resolution?.release]));
-  failed.push(...rejected.map((one) => rejectedUpgrade(one, releases.get(functionKey(one.listed)), before)));
+  failed.push(
+    ...rejected.map((one) =>
+      rejectedUpgrade(one, releases.get(functionKey(one.listed)), findKnown(one.listed)),
+    ),
+  );
   return { uses, failed };
 }
 
@@ -250,10 +255,9 @@ async function checkAll(
 function rejectedUpgrade(
   one: ResolvedFunction,
   release: string | undefined,
-  before: Lock | undefined,
+  locked: LockedFunction | undefined,
 ): ResolvedFunction {
   const { apiVersion, kind } = one.listed.request;
-  const locked = before?.functions.find((fn) => fn.apiVersion === apiVersion && fn.kind === kind);
   if (one.error === undefined || release === undefined) return one;
   if (locked?.release === undefined || release === locked.release) return one;
   const { group } = parseFunction({ apiVersion, kind });
@@ -282,10 +286,7 @@ export function lockFailure(io: Io, target: string, failed: readonly ResolvedFun
   const [only] = errors;
   const worst = worstExitCode(errors, false);
   const first = errors.find((one) => worstExitCode([one], false) === worst)!;
-  const places = failed.map(({ listed, error }) => {
-    const { line, column } = listed;
-    return `${displayListed(io, listed).file}:${line}:${column}: ${error?.message}`;
-  });
+  const places = failed.map(({ listed, error }) => `${displayPlace(io, listed)}: ${error?.message}`);
   const hint = first.hint ?? `Show the reasons: krmhub explain ${shellWord(target)}`;
   if (errors.length === 1) return new KrmhubError(only!.code, places[0]!, { hint, cause: only });
   const what = `cannot lock ${plural(errors.length, 'function')}; nothing was written`;

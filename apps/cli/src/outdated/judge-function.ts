@@ -8,7 +8,7 @@ import {
   updateSize,
 } from '@krmhub/catalog';
 import type { CatalogReference } from '@krmhub/consume/references/parse-catalog';
-import { ruleText } from '@krmhub/consume/resolve/releases/choose-release';
+import { noReleaseText } from '@krmhub/consume/resolve/releases/choose-release';
 import { isPinned, type Resolution, type Resolver } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import type { Digest } from '@krmhub/schema/digest';
@@ -186,8 +186,7 @@ async function judgeHistory(
 function whyNone({ apiVersion, kind, rule }: FunctionUse, choice: ReleasePlan | undefined): string {
   if (choice?.type === 'older') return `the registry no longer lists the locked release ${choice.locked}`;
   if (choice?.type !== 'none') return `the catalog has no ${apiVersion} ${kind} any more`;
-  const why = choice.inRange.map(({ release, reason }) => `${release} is ${reason}`).join('; ');
-  return `no release for ${ruleText(rule!)}: ${why === '' ? 'the catalog has none' : why}`;
+  return noReleaseText(rule!, choice);
 }
 
 /** An entry of an upstream catalog has no releases: only whether it is another one is known. */

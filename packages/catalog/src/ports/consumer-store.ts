@@ -22,7 +22,7 @@ export interface ConsumerRecord {
   releases: ConsumedRelease[];
 }
 
-/** How many packages use a function. A package is counted once, whoever reported it. */
+/** How many packages use a function. A package that several actors report is counted once. */
 export interface ConsumerCounts {
   packages: number;
   /** By API version and release. */

@@ -183,19 +183,24 @@ function refusal(
       `it no longer lists the locked release ${locked}, and offers ${release}, which is older`,
     );
   }
-  const { inRange, young } = plan;
-  const why = inRange.map(({ release, reason }) => `${release} is ${reason}`).join('; ');
-  const asked = ruleText(rule);
-  const what = why === '' ? 'the catalog has none' : why;
   const hint =
-    young.length > 0
+    plan.young.length > 0
       ? 'Wait, or lock it all the same: krmhub lock PATH --ignore-min-age KIND'
       : 'Change the range in krmhub.yaml or in the annotation krmhub.dev/release.';
-  return none(`no release for ${asked}: ${what}`, hint);
+  return none(noReleaseText(rule, plan), hint);
+}
+
+/** Says why no release satisfies a rule. */
+export function noReleaseText(
+  rule: ReleaseRule,
+  { inRange }: Extract<ReleasePlan, { type: 'none' }>,
+): string {
+  const why = inRange.map(({ release, reason }) => `${release} is ${reason}`).join('; ');
+  return `no release for ${ruleText(rule)}: ${why === '' ? 'the catalog has none' : why}`;
 }
 
 /** Names what a release must satisfy. */
-export function ruleText({ range, minAge }: ReleaseRule): string {
+function ruleText({ range, minAge }: ReleaseRule): string {
   return [
     ...(range === undefined ? [] : [`the range ${range}`]),
     ...(minAge === undefined ? [] : [`minAge ${minAge.text}`]),
