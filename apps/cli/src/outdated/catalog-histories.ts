@@ -1,6 +1,6 @@
 import type { CatalogReleases, CatalogReleasesRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
-import { type PlannedUpdate, planUpdate, type UsedFunction } from '@krmhub/catalog';
+import { functionKey, type PlannedUpdate, planUpdate, type UsedFunction } from '@krmhub/catalog';
 import {
   type CatalogReference,
   type NamedCatalog,
@@ -222,9 +222,4 @@ export async function functionPage(
 ): Promise<string | undefined> {
   const registry = await histories.registry(catalog);
   return registry && `${registry.url}/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
-}
-
-/** Registries compare kinds without case. */
-function functionKey({ group, kind }: { group: string; kind: string }): string {
-  return `${group}/${kind}`.toLowerCase();
 }

@@ -5,6 +5,7 @@ import {
   type ConsumedRelease,
   type ConsumerStore,
   describeWorkflow,
+  functionKey,
   type TokenRecord,
   tokenActor,
 } from '@krmhub/catalog';
@@ -12,7 +13,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { compareText } from '@krmhub/schema/compare-text';
 import { type Authority, authenticate, refuseLacking } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
-import { countConsumers, mayCountConsumers } from '../http/auth/count-consumers.js';
+import { countConsumers, mayCountConsumers, oldestReport } from '../http/auth/count-consumers.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
@@ -39,7 +40,7 @@ export function consumerRoutes(app: RegistryApp, deps: ConsumerDeps): void {
     const reportedAt = now.toISOString();
     const outcome = await store.putConsumer(
       { reporter: reporterOf(token), name, reportedAt, releases },
-      { expired: shifted(now, -SERVER_LIMITS.consumerMilliseconds), max: SERVER_LIMITS.maxConsumers },
+      { expired: oldestReport(now), max: SERVER_LIMITS.maxConsumers },
       { at: reportedAt, ...callerOf(c, token) },
     );
     if (outcome === 'too-many') {
@@ -82,10 +83,10 @@ async function countedReleases(
   store: Pick<FindStore, 'functions'>,
   given: readonly ConsumedRelease[],
 ): Promise<ConsumedRelease[]> {
-  const functions = await store.functions(given);
+  const functions = new Map((await store.functions(given)).map((one) => [functionKey(one), one]));
   const counted = new Map<string, ConsumedRelease>();
   for (const { group, kind, version, release, fields } of given) {
-    const fn = functions.find((one) => one.group === group && one.kind.toLowerCase() === kind.toLowerCase());
+    const fn = functions.get(functionKey({ group, kind }));
     const known = fn?.releases.find((one) => one.release === release);
     if (fn === undefined || known === undefined || !known.versions.includes(version)) continue;
     const key = `${group}/${fn.kind} ${version} ${release}`;
@@ -96,8 +97,4 @@ async function countedReleases(
     counted.set(key, isReported ? { ...one, fields: distinct } : one);
   }
   return [...counted.values()];
-}
-
-function shifted(time: Date, milliseconds: number): string {
-  return new Date(time.getTime() + milliseconds).toISOString();
 }

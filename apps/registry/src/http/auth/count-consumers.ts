@@ -22,6 +22,10 @@ export function countConsumers(
   { store, clock }: { store: Pick<ConsumerStore, 'countConsumers'>; clock: () => Date },
   { group, kind }: FunctionName,
 ): Promise<ConsumerCounts> {
-  const since = new Date(clock().getTime() - SERVER_LIMITS.consumerMilliseconds).toISOString();
-  return store.countConsumers({ group, kind }, since, SERVER_LIMITS.maxConsumerNames);
+  return store.countConsumers({ group, kind }, oldestReport(clock()), SERVER_LIMITS.maxConsumerNames);
+}
+
+/** Reports from before this time have expired. */
+export function oldestReport(now: Date): string {
+  return new Date(now.getTime() - SERVER_LIMITS.consumerMilliseconds).toISOString();
 }
