@@ -125,7 +125,11 @@ async function measure(options: Options): Promise<{ results: Results; failed: bo
       }
     }
   }
-  return { results: { machine: describeMachine(tools), lines }, failed };
+  const { node } = process.versions;
+  return {
+    results: { machine: describeMachine(tools), lines: lines.map((line) => ({ ...line, node })) },
+    failed,
+  };
 }
 
 function describeMachine(tools: Tools): string {

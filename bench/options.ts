@@ -40,7 +40,8 @@ export const HELP = `Measures krmhub against peers in the same run and shows the
   --folder FOLDER    folder that caches filled registries, .bench by default
   --cut-seconds N    how long the first build may take, 900 by default
   --json FILE        writes the results as JSON
-  --from FILES       shows results of earlier runs beside those of this one; measures only what --only names
+  --from FILES       shows results of earlier runs beside those of this one, also with another Node.js;
+                     measures only what --only names
   --write FILE       puts the tables of measured rows between the markers of a document
   --list             lists what would be measured
 `;

@@ -1,37 +1,42 @@
 import { number } from './figures.js';
+import type { Spread } from './measure.js';
 import type { Line } from './row.js';
 
 /** The results of one or more runs. */
 export interface Results {
   /** The machine, for readers who compare figures. */
   machine: string;
-  lines: Line[];
+  lines: Measured[];
 }
 
-export const MARKERS = ['<!-- bench:begin -->', '<!-- bench:end -->'] as const;
+/** A line, and the version of Node.js that ran the bench and krmhub. */
+export type Measured = Line & { node: string };
 
-const HEADINGS = ['measurement', 'functions', 'krmhub', 'peer', 'ratio', 'notes', 'target', 'met'];
+export const MARKERS = ['<!-- bench:begin -->', '<!-- bench:end -->'] as const;
 
 /** Returns one Markdown table per row of the bench by its title, without the columns that are empty in it. */
 function markdownTables({ lines }: Results, titles: ReadonlyMap<string, string>): Map<string, string> {
   const names = [...new Set(lines.map(({ row }) => row))];
   return new Map(
     names.map((name) => {
-      const rows = lines.filter(({ row }) => row === name).map((line) => [line.what, ...columns(line)]);
-      const shown = HEADINGS.map((_, column) => rows.some((row) => !['', '–'].includes(row[column]!)));
-      const table = [HEADINGS, HEADINGS.map(() => '---'), ...rows].map((row) => {
+      const [headings, ...rows] = table(
+        lines.filter(({ row }) => row === name),
+        ({ what }) => what,
+      );
+      const shown = headings!.map((_, column) => rows.some((row) => !['', '–'].includes(row[column]!)));
+      const text = [headings!, headings!.map(() => '---'), ...rows].map((row) => {
         const cells = row.filter((_, column) => shown[column]).map((cell) => cell.replaceAll('|', '\\|'));
         return `| ${cells.join(' | ')} |`;
       });
-      return [titles.get(name) ?? name, table.join('\n')];
+      return [titles.get(name) ?? name, text.join('\n')];
     }),
   );
 }
 
 /** Returns one table of all lines for a terminal. */
 export function textTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
-  const rows = [HEADINGS, ...lines.map((line) => cells(line, titles))];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const rows = table(lines, ({ row, what }) => `${titles.get(row) ?? row}: ${what}`);
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const text = rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column]!))
@@ -41,21 +46,60 @@ export function textTable({ machine, lines }: Results, titles: ReadonlyMap<strin
   return [machine, '', ...text, ''].join('\n');
 }
 
-function cells(line: Line, titles: ReadonlyMap<string, string>): string[] {
-  return [`${titles.get(line.row) ?? line.row}: ${line.what}`, ...columns(line)];
+/**
+ * Returns the headings and a row of each measurement, with the figure and the ratio of every version of Node.js. Peers
+ * and notes are of the oldest one.
+ */
+function table(lines: readonly Measured[], name: (line: Line) => string): string[][] {
+  const versions = [...new Set(lines.map(major))].sort((a, b) => a - b);
+  const [oldest, ...newer] = versions;
+  const first = newer.length === 0 ? 'krmhub' : `krmhub, Node.js ${oldest}`;
+  const more = newer.flatMap((version) => [`krmhub, Node.js ${version}`, 'ratio']);
+  const headings = ['measurement', 'functions', first, 'peer', 'ratio', ...more, 'notes', 'target', 'met'];
+  const rows = [...new Set(lines.map(measurement))].map((one) =>
+    lines.filter((line) => measurement(line) === one),
+  );
+  return [headings, ...rows.map((same) => [name(same[0]!), ...columns(same, versions)])];
 }
 
 /** Returns the columns after the first. */
-function columns({ functions, ours, against, ratio, beside, target }: Line): string[] {
+function columns(same: readonly Measured[], versions: readonly number[]): string[] {
+  const { functions, against, beside, target } = same[0]!;
+  const [first, ...newer] = versions.map((version) => {
+    const line = same.find((one) => major(one) === version);
+    return [line?.ours ?? '–', line?.ratio === undefined ? '–' : ratioText(line.ratio)] as const;
+  });
   return [
     functions === undefined ? '' : functions.toLocaleString('en'),
-    ours,
-    against ?? '–',
-    ratio === undefined ? '–' : `${number(ratio.median)} (${number(ratio.low)}–${number(ratio.high)})`,
+    ...[first![0], against ?? '–', first![1], ...newer.flat()],
     beside ?? '',
     target?.text ?? '',
-    target === undefined ? '' : target.met ? 'yes' : 'no',
+    met(same),
   ];
+}
+
+function ratioText({ median, low, high }: Spread): string {
+  return `${number(median)} (${number(low)}–${number(high)})`;
+}
+
+/** Where the versions differ, each is named. */
+function met(same: readonly Measured[]): string {
+  const answers = same.flatMap((line) =>
+    line.target === undefined ? [] : [[major(line), line.target.met ? 'yes' : 'no'] as const],
+  );
+  const different = new Set(answers.map(([, answer]) => answer)).size > 1;
+  return different
+    ? answers.map(([version, answer]) => `${version}: ${answer}`).join(', ')
+    : (answers[0]?.[1] ?? '');
+}
+
+/** Returns what several versions of Node.js measure alike. */
+function measurement({ row, what, functions }: Line): string {
+  return `${row}/${what}/${functions ?? ''}`;
+}
+
+function major({ node }: Measured): number {
+  return Number(node.split('.')[0]);
 }
 
 /**
@@ -88,17 +132,21 @@ export function withTables(document: string, results: Results, titles: ReadonlyM
   return `${document.slice(0, start)}\n${text}\n${document.slice(to)}`;
 }
 
-/** Joins results of rows that still exist; a later line replaces an earlier one of the same name and size. */
+/**
+ * Joins results of rows that still exist. A later line replaces an earlier one of the same name, size, and major version
+ * of Node.js.
+ */
 export function joined(results: readonly Results[], rowNames: readonly string[]): Results {
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, Measured>();
   for (const line of results.flatMap((one) => one.lines)) {
     if (!rowNames.includes(line.row)) continue;
     // A row that could not be measured before may be measured now.
     for (const [key, other] of lines) {
-      if (other.row === line.row && other.functions === line.functions && isReason(other) !== isReason(line))
-        lines.delete(key);
+      const same =
+        other.row === line.row && other.functions === line.functions && major(other) === major(line);
+      if (same && isReason(other) !== isReason(line)) lines.delete(key);
     }
-    lines.set(`${line.row}/${line.what}/${line.functions ?? ''}`, line);
+    lines.set(`${measurement(line)}/${major(line)}`, line);
   }
   const order = (line: Line) => [rowNames.indexOf(line.row), line.functions ?? 0] as const;
   return {

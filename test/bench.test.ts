@@ -131,7 +131,8 @@ describe('bench', () => {
       writeFileSync(path.join(folder, 'performance.md'), before.replace(end, removed));
       // JSON has no infinity: the file has null.
       const ratio = { median: 1.5, low: 1.5, high: Number.POSITIVE_INFINITY };
-      const line = { row: 'lint', what: 'a new figure', ours: '1 ms', ratio, figures: { milliseconds: 1 } };
+      const figures = { milliseconds: 1 };
+      const line = { row: 'lint', node: '20.1.2', what: 'a new figure', ours: '1 ms', ratio, figures };
       writeFileSync(path.join(folder, 'lint.json'), JSON.stringify({ machine: 'another', lines: [line] }));
       const { code, stderr } = await bench(['--from', 'lint.json', '--write', 'performance.md'], folder);
       expect(code, stderr).toBe(0);
@@ -141,6 +142,47 @@ describe('bench', () => {
       expect(after).toContain('\n\nanother\n\n### lint');
       expect(after.match(/^\| a new figure \|.*$/gm)).toEqual(['| a new figure | 1 ms | 1.50 (1.50–∞) |']);
       expect(after).not.toContain('10000 definitions');
+    } finally {
+      remove();
+    }
+  });
+
+  it('shows the figures of each version of Node.js beside each other', async () => {
+    const { folder, remove } = temporaryFolder();
+    try {
+      copyFileSync(path.join(root, 'bench/performance.md'), path.join(folder, 'performance.md'));
+      const line = (node: string, what: string, median: number, met?: boolean) => ({
+        ...{ row: 'lint', node, what, ours: `${median} ms`, against: `peer of ${node}` },
+        ...{ ratio: { median, low: median, high: median }, figures: { milliseconds: median } },
+        ...(met === undefined ? {} : { target: { text: '≤ 2×', met } }),
+      });
+      const missing = { row: 'lint', node: '24.0.0', what: 'not measured', ours: '–', figures: {} };
+      const files = {
+        'old.json': [line('20.1.0', 'slow', 8), line('20.1.0', 'only one', 1, true)],
+        'twenty.json': [line('20.2.0', 'slow', 3, false), line('20.2.0', 'fast', 1, true)],
+        'missing.json': [missing],
+        'later.json': [line('24.3.0', 'slow', 2, true), line('24.3.0', 'fast', 2, true)],
+      };
+      for (const [name, lines] of Object.entries(files))
+        writeFileSync(path.join(folder, name), JSON.stringify({ machine: 'one', lines }));
+      const { code, stdout, stderr } = await bench(
+        ['--from', Object.keys(files).join(','), '--write', 'performance.md', '--json', 'joined.json'],
+        folder,
+      );
+      expect(code, stderr).toBe(0);
+      const table = readFileSync(path.join(folder, 'performance.md'), 'utf8')
+        .split(/^### /m)
+        .find((section) => section.startsWith('lint '));
+      expect(table!.match(/^\|.*$/gm)).toEqual([
+        '| measurement | krmhub, Node.js 20 | peer | ratio | krmhub, Node.js 24 | ratio | target | met |',
+        '| --- | --- | --- | --- | --- | --- | --- | --- |',
+        '| slow | 3 ms | peer of 20.2.0 | 3.00 (3.00–3.00) | 2 ms | 2.00 (2.00–2.00) | ≤ 2× | 20: no, 24: yes |',
+        '| only one | 1 ms | peer of 20.1.0 | 1.00 (1.00–1.00) | – | – | ≤ 2× | yes |',
+        '| fast | 1 ms | peer of 20.2.0 | 1.00 (1.00–1.00) | 2 ms | 2.00 (2.00–2.00) | ≤ 2× | yes |',
+      ]);
+      expect(stdout).toContain('krmhub, Node.js 24');
+      const { lines } = JSON.parse(readFileSync(path.join(folder, 'joined.json'), 'utf8')) as Results;
+      expect(lines).toHaveLength(5);
     } finally {
       remove();
     }
