@@ -21,7 +21,6 @@ const rows = [
   'access',
   'publish',
   'visible',
-  'catalogs',
   'sparse',
   'aggregate',
   'artifacts',

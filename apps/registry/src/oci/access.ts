@@ -1,11 +1,4 @@
-import {
-  type AccessObject,
-  type AccessRules,
-  ANONYMOUS,
-  can,
-  type TokenRecord,
-  tokenActor,
-} from '@krmhub/catalog';
+import { type AccessObject, type AccessRules, ANONYMOUS, type TokenRecord } from '@krmhub/catalog';
 import { isRepository, type ManifestReader, OciError } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -35,6 +28,9 @@ const HINT =
 const READ_HINT =
   'To read what is not public, run `docker login` or `oras login` with any user name and a registry token as the password.';
 const SERVICE = 'krmhub';
+/** Lists all repositories that the client may read (distribution, "Token Scope Documentation"). */
+const LIST_SCOPE = 'registry:catalog:*';
+const LIST = { repository: '*', actions: ['*'] };
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 
 export interface AccessDeps extends Authority {
@@ -77,6 +73,7 @@ export class RepositoryAccess {
     const token = credentials === 'none' ? undefined : await this.#bySecret(c, credentials.secret);
     const scopes = new URL(c.req.url).searchParams.getAll('scope').flatMap((scope) => scope.split(' '));
     const permitted = async (scope: string): Promise<AccessClaims['access']> => {
+      if (scope === LIST_SCOPE) return [LIST];
       const [, repository = '', actions = ''] =
         /^repository:([^:]{1,255}):([a-z*,]{1,100})$/.exec(scope) ?? [];
       if (!isRepository(repository)) return [];
@@ -131,14 +128,27 @@ export class RepositoryAccess {
     });
   }
 
+  /** Rejects with a challenge if the access token of a request was issued for some repositories and would list others. */
+  async challengeUnlessListing(c: RegistryContext): Promise<void> {
+    if (!this.#authority.access.rules.hidesAnything || (await this.#isIssuedFor(c, LIST.repository))) return;
+    throw this.#challenge(c, 'the access token does not cover the list of repositories', {
+      scope: LIST_SCOPE,
+      error: 'insufficient_scope',
+      hint: READ_HINT,
+    });
+  }
+
   /** Reports whether the access token of a request, if it has one, was issued for what is not public there. */
   async covers(c: RegistryContext, repository: string): Promise<boolean> {
+    return (await this.#isIssuedFor(c, repository)) || asActor(ANONYMOUS, () => this.#isVisible(repository));
+  }
+
+  async #isIssuedFor(c: RegistryContext, repository: string): Promise<boolean> {
     const credentials = readCredentials(c.req.header('authorization'));
     if (typeof credentials === 'string' || 'secret' in credentials) return true;
     const claims = await this.#tokens.read(credentials.token, this.#now());
     // Without a registry token, nothing is visible that is not public.
-    if (claims?.hash === undefined || claims.access.some((one) => one.repository === repository)) return true;
-    return asActor(ANONYMOUS, () => this.#isVisible(repository));
+    return claims?.hash === undefined || claims.access.some((one) => one.repository === repository);
   }
 
   /** Reports whether everybody may read the repository. */
@@ -312,13 +322,9 @@ function lacks(rules: AccessRules, token: TokenRecord, name: string, action: Act
   const push = lacking('push', { repository: name });
   const followed = kind.of === 'anything' ? kind.follows?.group : undefined;
   const usual = push === undefined || group === undefined ? push : lacking('publish', object);
-  if (followed === undefined || (rules.ownerOf(followed) === undefined && !rules.hasPrivate(followed)))
-    return usual;
-  // Its scripts are changed as its functions are.
-  const found = lacking('publish', object) ?? (group === undefined ? push : undefined);
-  const isRead = can(rules, tokenActor(rules, token), 'read', { group: followed }).allowed;
-  // A refusal in a group that the token may not read is the one in a group that does not exist.
-  return found === undefined || isRead ? found : (usual ?? found);
+  if (followed === undefined || (rules.ownerOf(followed) === undefined && !rules.hidesAnything)) return usual;
+  // Its scripts are changed as its functions are, also of a group that does not exist: it could be a hidden one.
+  return lacking('publish', object) ?? (group === undefined ? push : undefined);
 }
 
 /** Returns the group whose publishers may change a repository in this way; undefined if there is none. */

@@ -229,6 +229,46 @@ describe('what a team cannot read', () => {
   });
 });
 
+describe('a token that may push to every repository', () => {
+  it('cannot tell whether a group exists by pushing its scripts', async () => {
+    const { secret } = await registry.token({ name: 'pusher of all', scopes: ['push'] });
+    const pushes = (repository: string) =>
+      ask('NAME/blobs/uploads/', repository, { method: 'POST', authorization: `Bearer ${secret}` });
+    for (const name of ['tools', 'tools/deep', 'set-labels']) {
+      const hidden = await pushes(`scripts/secret.example.com/${name}`);
+      expect(hidden.status).toBe(403);
+      const absent = await pushes(`scripts/xecret.example.com/${name}`);
+      expect({ ...hidden, body: hidden.body.replaceAll('secret', 'xecret') }).toEqual(absent);
+    }
+    expect((await pushes('open/any')).status).toBe(202);
+    // Where nothing is hidden, there is nothing to tell, and it keeps the right.
+    await applyAccess(registry, 'teams: []\n');
+    expect((await pushes('scripts/xecret.example.com/tools')).status).toBe(202);
+    await applyAccess(registry, RULES);
+  });
+});
+
+describe('a token of a team for one group', () => {
+  it('reads a private catalog of the team only if it names the catalog', async () => {
+    const reads = async (rights: { groups: string[]; repositories: string[] }) => {
+      const name = `${rights.groups} ${rights.repositories}`;
+      const { secret } = await registry.token({ name, scopes: ['read'], team: 'ops', ...rights });
+      const headers = { Authorization: `Bearer ${secret}` };
+      const { status } = await registry.request('/catalogs/vault/catalog.yaml', { headers });
+      const { status: pulled } = await ask('NAME/tags/list', HIDDEN[2]!, {
+        authorization: headers.Authorization,
+      });
+      expect(pulled).toBe(status);
+      return status;
+    };
+    const groups = ['open.example.com'];
+    expect(await reads({ groups: ['*'], repositories: ['*'] })).toBe(200);
+    expect(await reads({ groups, repositories: ['*'] })).toBe(404);
+    expect(await reads({ groups, repositories: ['catalogs/vault'] })).toBe(200);
+    expect(await reads({ groups, repositories: ['ops/*', 'catalogs/*'] })).toBe(200);
+  });
+});
+
 describe('a public repository', () => {
   it('needs no token, and what it does not have is not found', async () => {
     for (const repository of ['open/tools', 'functions/open.example.com/setlabels', 'catalogs/default']) {
@@ -243,8 +283,10 @@ describe('a public repository', () => {
 });
 
 describe('a token of /v2/token', () => {
-  const issue = async (authorization: string, ...names: string[]) => {
-    const query = names.map((name) => `scope=repository:${name}:pull`).join('&');
+  const issue = (authorization: string, ...names: string[]) =>
+    issueFor(authorization, ...names.map((name) => `repository:${name}:pull`));
+  const issueFor = async (authorization: string, ...scopes: string[]) => {
+    const query = scopes.map((scope) => `scope=${scope}`).join('&');
     const response = await client.request('GET', `token?service=krmhub&${query}`, { authorization });
     expect(response.status).toBe(200);
     const { token } = (await response.json()) as { token: string };
@@ -294,6 +336,32 @@ describe('a token of /v2/token', () => {
     const statusFor = async (bearer: string) =>
       (await registry.request(path, { headers: { Authorization: bearer } })).status;
     expect([await statusFor(ops), await statusFor(authorization)]).toEqual([200, 404]);
+  });
+
+  it('lists what its actor may read only if it was issued for the list', async () => {
+    const list = async (token: string) => {
+      const { status, headers, body } = await ask('_catalog', '-', { authorization: `Bearer ${token}` });
+      if (status !== 200) return headers['www-authenticate'];
+      return (JSON.parse(body) as { repositories: string[] }).repositories.filter((name) =>
+        name.endsWith('/tools'),
+      );
+    };
+    const challenge = expect.stringContaining('scope="registry:catalog:*",error="insufficient_scope"');
+    expect(await list((await issue(basic(ops), 'ops/tools')).token)).toEqual(challenge);
+    expect(await list((await issueFor(basic(ops))).token)).toEqual(challenge);
+    const scope = 'registry:catalog:*';
+    expect(await list((await issueFor(basic(ops), scope)).token)).toEqual([
+      'inner/tools',
+      'open/tools',
+      'ops/tools',
+    ]);
+    expect(await list((await issueFor(basic(others), scope)).token)).toEqual(['inner/tools', 'open/tools']);
+    // Nobody is asked for credentials to list what is public.
+    expect(await list((await issue('', 'open/tools')).token)).toEqual(['open/tools']);
+    // The list is not what is in it.
+    const { token } = await issueFor(basic(ops), scope);
+    const pulled = await ask('NAME/manifests/1', 'ops/tools', { authorization: `Bearer ${token}` });
+    expect(pulled.status).toBe(401);
   });
 
   it('reads what its actor may read, as long as that one may', async () => {

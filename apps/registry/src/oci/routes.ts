@@ -157,6 +157,7 @@ async function dispatch(c: RegistryContext, deps: OciDeps, route: OciRoute): Pro
     case 'token':
       return c.json(await deps.repositoryAccess.issue(c), 200, { 'Cache-Control': 'no-store' });
     case 'repositories':
+      await deps.repositoryAccess.challengeUnlessListing(c);
       return listRepositories(c, deps);
     case 'tags':
       return listTags(c, deps, route);

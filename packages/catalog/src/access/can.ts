@@ -246,10 +246,12 @@ function reads({ scopes, groups, repositories }: Actor, object: Exclude<AccessOb
     return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && covers({ groups }, object);
   }
   if (!scopes.includes('read') && !scopes.includes('push')) return false;
-  const named =
-    'catalog' in object ? repositories.filter((glob) => glob.startsWith('catalogs/')) : repositories;
-  return matchesAny(named, repositoryOf(object));
+  return matchesAny('catalog' in object ? naming(repositories) : repositories, repositoryOf(object));
 }
+
+/** Returns the globs that name catalogs: `*` alone does not. */
+const naming = (repositories: readonly string[]) =>
+  repositories.filter((glob) => glob.startsWith('catalogs/'));
 
 /** Returns the name of the repository that `repositories` of a token limits. */
 function repositoryOf(object: { catalog: string } | { repository: string }): string {
@@ -264,8 +266,9 @@ function teamRight(
   object: GrantTarget & { kind?: string | undefined },
 ): string | undefined {
   if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
-  const isCovered =
-    'group' in object ? covers({ groups }, object) : matchesAny(repositories, repositoryOf(object));
+  // A catalog has functions of other groups than those that the token is for, so such a token must name it.
+  const named = 'catalog' in object && !groups.includes('*') ? naming(repositories) : repositories;
+  const isCovered = 'group' in object ? covers({ groups }, object) : matchesAny(named, repositoryOf(object));
   if (!isCovered) return undefined;
   for (const team of teams) {
     if (rules.team(team) === undefined) continue;

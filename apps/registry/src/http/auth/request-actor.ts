@@ -19,10 +19,24 @@ export function sightKey({ rules }: KnownAccess): string {
   return rules.hidesAnything ? `${rules.revision} ${readRights(currentActor())}` : '';
 }
 
+/** Calls of `asActor` that have not ended. */
+let running = 0;
+
 /**
- * Runs work for a request of the actor. Node.js 20 tracks every promise of a process that uses this storage, which costs
- * a read up to a fifth, so a process that only anonymous clients ask does not use it.
+ * Runs work for a request of the actor. What still runs after the promise of `work` settled, such as the body of a
+ * response, is anonymous.
  */
-export function asActor<Result>(actor: Actor, work: () => Result): Result {
-  return actor === currentActor() ? work() : current.run(actor, work);
+export function asActor<Result>(actor: Actor, work: () => Promise<Result>): Promise<Result> {
+  return actor === currentActor() ? work() : asOther(actor, work);
+}
+
+async function asOther<Result>(actor: Actor, work: () => Promise<Result>): Promise<Result> {
+  running += 1;
+  try {
+    return await current.run(actor, work);
+  } finally {
+    running -= 1;
+    // Node.js before 24 tracks every promise of a process that uses this storage, which costs reads up to a fifth.
+    if (running === 0) current.disable();
+  }
 }
