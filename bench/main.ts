@@ -8,6 +8,7 @@ import { access } from './rows/access.js';
 import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { build } from './rows/build.js';
+import { catalogs } from './rows/catalogs.js';
 import { engines } from './rows/engines.js';
 import { executable } from './rows/executable.js';
 import { fn } from './rows/fn.js';
@@ -37,6 +38,7 @@ const ROWS: Row[] = [
   access,
   publish,
   visible,
+  catalogs,
   sparse,
   aggregate,
   artifacts,

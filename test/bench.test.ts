@@ -21,6 +21,7 @@ const rows = [
   'access',
   'publish',
   'visible',
+  'catalogs',
   'sparse',
   'aggregate',
   'artifacts',

@@ -1,13 +1,11 @@
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fillPath } from '@krmhub/api/paths';
 import { sqlite } from '../built.js';
-import { get } from '../catalog-resources.js';
 import { bytes, milliseconds } from '../figures.js';
 import { folderBytes } from '../folders.js';
 import { clientLoad } from '../load.js';
 import { spread } from '../measure.js';
-import { newFunctions, publishRequest } from '../publishing.js';
+import { newFunctions, publishRequest, publishUntilVisible } from '../publishing.js';
 import { type Bench, type Row, type Target, Unmeasured } from '../row.js';
 import { newestSnapshot, type Server, startServer, waitForBuild } from '../server.js';
 import type { SyntheticRelease } from '../synthetic/definitions.js';
@@ -44,7 +42,8 @@ export const visible: Row = {
     try {
       await waitForBuild(server, functions, 60);
       const next = newFunctions();
-      for (let turn = 0; turn < (effort.quick ? 1 : WARMING); turn++) await waitUntilVisible(server, next());
+      for (let turn = 0; turn < (effort.quick ? 1 : WARMING); turn++)
+        await publishUntilVisible(server, next(), { waits: true });
       const before = await diskBytes(server);
       const times: number[] = [];
       let published = 0;
@@ -52,7 +51,7 @@ export const visible: Row = {
         bench.report(`visible: publish ${turn + 1}`);
         const release = next();
         published += Buffer.byteLength(release.text);
-        times.push(await waitUntilVisible(server, release));
+        times.push(await publishUntilVisible(server, release, { waits: true }));
       }
       const growth = ((await diskBytes(server)) - before) / times.length;
       const builds = await countBuilds(bench, server, next);
@@ -93,24 +92,6 @@ export const visible: Row = {
     }
   },
 };
-
-/** Milliseconds from the publish request to the response with `default` that contains the release. */
-async function waitUntilVisible(server: Server, release: SyntheticRelease): Promise<number> {
-  const { method, path: target, headers, body } = publishRequest(server, release, '?wait=true');
-  const started = performance.now();
-  const answer = await fetch(server.url + target, { method, headers, body });
-  if (answer.status !== 201) throw new Error(`${target}: ${answer.status} ${await answer.text()}`);
-  await answer.arrayBuffer();
-  const { group, kind } = release;
-  const entry = server.url + fillPath('catalogEntry', { name: 'default', group, kind });
-  // `wait` times out; a client that needs the function retries.
-  while ((await get(entry)).status !== 200) {
-    if (performance.now() - started > DEADLINE_MILLISECONDS)
-      throw new Error(`${group}/${kind} never became visible`);
-    await setTimeout(20);
-  }
-  return performance.now() - started;
-}
 
 /** How many snapshots several concurrent publishes make. */
 async function countBuilds(

@@ -12,8 +12,8 @@ import { SyntaxHashes } from './syntax-hashes.js';
 
 /** Bytes of entries in both syntaxes between two checkpoints, at least: they are hashed in 4 ms. */
 const INTERVAL_BYTES = 2_097_152;
-/** Catalogs with checkpoints: a kilobyte for each. */
-const MAX_CATALOGS = 16;
+/** Checkpoints of all catalogs: a kilobyte for each. */
+const MAX_CHECKPOINTS = 4_096;
 
 export const SYNTAXES: readonly CatalogSyntax[] = ['yaml', 'json'];
 
@@ -75,7 +75,10 @@ interface Ended {
  * the last one before the first change on.
  */
 export class CheckpointHasher {
-  readonly #ended = new LRUCache<string, Ended>({ max: MAX_CATALOGS });
+  readonly #ended = new LRUCache<string, Ended>({
+    maxSize: MAX_CHECKPOINTS,
+    sizeCalculation: ({ checkpoints }) => checkpoints.length + 1,
+  });
 
   begin({ header, previous, firstChange }: HashedCatalog): Hashes {
     const known = this.#ended.get(header.name);

@@ -1,5 +1,6 @@
 import {
   type CatalogHeader,
+  type CatalogSyntax,
   catalogFrame,
   RevisionConflict,
   type SnapshotRecord,
@@ -20,7 +21,9 @@ import type { StoredSegments } from './gzip-document.js';
 import type { HasherThread } from './hasher-thread.js';
 import { renditionSyntax, withHead } from './syntax-hashes.js';
 
-/** Compressed bytes of segments that are read and decompressed in one step: a megabyte or two of text. */
+/** Compressed bytes of segments that are read with one statement: each takes a round trip to PostgreSQL. */
+const READ_BYTES = 2_097_152;
+/** Compressed bytes of segments that are decompressed in one step: a megabyte or two of text. */
 const STEP_BYTES = 262_144;
 /** Steps that are decompressed and hashed while this thread reads others. */
 const STEPS_AT_ONCE = 4;
@@ -129,18 +132,20 @@ export class CatalogHashes {
   }
 
   async #read(segments: StoredSegments, are: HashedStep['are']): Promise<void> {
-    for (const some of steps(segments)) {
-      const found = await this.#store.segmentContents(some.map(({ digest }) => digest));
-      const contents = found.map((content, at) => {
-        if (content !== undefined) return content;
-        throw new RevisionConflict(`segment ${some[at]!.digest} was deleted`);
-      });
-      const compressed = {
-        yaml: contents.map(({ yaml }) => yaml),
-        json: contents.map(({ json }) => json),
-      };
-      const { group, kind } = some[0]!;
-      await this.#hash({ group, kind, are, of: { compressed } });
+    for (const read of parts(segments, READ_BYTES)) {
+      const contents = await this.#store.segmentContents(read.map(({ digest }) => digest));
+      let at = 0;
+      for (const some of parts(read, STEP_BYTES)) {
+        const compressed: Record<CatalogSyntax, Uint8Array[]> = { yaml: [], json: [] };
+        for (const { digest } of some) {
+          const content = contents[at++];
+          if (content === undefined) throw new RevisionConflict(`segment ${digest} was deleted`);
+          compressed.yaml.push(content.yaml);
+          compressed.json.push(content.json);
+        }
+        const { group, kind } = some[0]!;
+        await this.#hash({ group, kind, are, of: { compressed } });
+      }
     }
   }
 
@@ -156,13 +161,13 @@ export class CatalogHashes {
   }
 }
 
-/** Divides segments into steps of about the same size. */
-function* steps(segments: StoredSegments): Iterable<StoredSegments> {
+/** Divides segments into parts of at most so many compressed bytes, or of one segment. */
+function* parts(segments: StoredSegments, maxBytes: number): Iterable<StoredSegments> {
   let start = 0;
   let bytes = 0;
   for (const [at, { compressed }] of segments.entries()) {
     const size = compressed.yaml + compressed.json;
-    if (at > start && bytes + size > STEP_BYTES) {
+    if (at > start && bytes + size > maxBytes) {
       yield segments.slice(start, at);
       [start, bytes] = [at, 0];
     }

@@ -11,10 +11,15 @@ import { compareFunctionNames } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { deflateSegment, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
 
-/** Segments that are read and sent in one step, which is one statement: mostly about 300 KB. */
-const SEGMENTS_AT_ONCE = 16;
-/** Bytes of such a step, of more than one segment: a client that reads slowly holds them in memory. */
-const BYTES_AT_ONCE = 524_288;
+/** Bytes of the segments that all responses read with one statement each: a client that reads slowly holds them. */
+const READ_BYTES = 4_194_304;
+/** Bytes that a response reads at once, of more than one segment, also beside many others. */
+const MIN_READ_BYTES = 524_288;
+/** Segments that are sent in one piece: mostly about 300 KB. */
+const SEGMENTS_OF_PIECE = 16;
+
+/** Responses that read segments now. */
+let reading = 0;
 
 export type StoredSegments = NonNullable<Awaited<ReturnType<SnapshotStore['segments']>>>;
 
@@ -45,28 +50,37 @@ export async function* gzipPieces(
 ): AsyncIterable<Uint8Array> {
   const { head, between, end } = blocksAround(frame, segments.length === 0);
   let lead: readonly Uint8Array[] = [GZIP_HEADER, head];
-  for (let start = 0, until: number; start < segments.length; start = until) {
-    until = batchEnd(segments, start, syntax);
-    const batch = segments.slice(start, until);
-    const digests = batch.map(({ digest }) => digest);
-    const stored = await from.store.segmentBytes(digests, syntax);
-    const pieces: Uint8Array[] = [];
-    for (const [index, bytes] of stored.entries()) {
-      const next = segments[start + index + 1];
-      pieces.push(...lead, bytes ?? (await remade(from, batch[index]!, next, { frame, syntax })));
-      lead = [between];
+  reading += 1;
+  try {
+    for (let start = 0, until: number; start < segments.length; start = until) {
+      until = readEnd(segments, start, syntax);
+      const digests = segments.slice(start, until).map(({ digest }) => digest);
+      const stored = await from.store.segmentBytes(digests, syntax);
+      for (let at = start; at < until; at += SEGMENTS_OF_PIECE) {
+        const pieces: Uint8Array[] = [];
+        for (let one = at; one < Math.min(at + SEGMENTS_OF_PIECE, until); one++) {
+          const bytes = stored[one - start];
+          const name = segments[one]!;
+          pieces.push(...lead, bytes ?? (await remade(from, name, segments[one + 1], { frame, syntax })));
+          lead = [between];
+        }
+        yield Buffer.concat(pieces);
+      }
     }
-    yield Buffer.concat(pieces);
+  } finally {
+    reading -= 1;
   }
   yield Buffer.concat([...(segments.length === 0 ? lead : []), end, gzipTrailer(facts)]);
 }
 
-function batchEnd(segments: StoredSegments, start: number, syntax: CatalogSyntax): number {
-  let end = start + 1;
+/** Returns the end of the segments to read with one statement. */
+function readEnd(segments: StoredSegments, start: number, syntax: CatalogSyntax): number {
+  const limit = Math.max(READ_BYTES / reading, MIN_READ_BYTES);
   let bytes = segments[start]!.compressed[syntax];
-  while (end < segments.length && end - start < SEGMENTS_AT_ONCE) {
+  let end = start + 1;
+  while (end < segments.length) {
     bytes += segments[end]!.compressed[syntax];
-    if (bytes > BYTES_AT_ONCE) break;
+    if (bytes > limit) break;
     end += 1;
   }
   return end;
