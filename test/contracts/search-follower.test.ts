@@ -163,16 +163,76 @@ describe('a search index in another file', () => {
     }
   });
 
+  it.each([14, 15, 16])('finds it too if there are changes between its reads (%i)', async (seed) => {
+    const random = new Random(seed);
+    const registry = new RandomRegistry(record, random);
+    let changes = 0;
+    const changing: Sql = {
+      ...sql,
+      readOne: async (work) => {
+        for (; changes > 0 && random.chance(0.5); changes -= 1) await registry.change();
+        return sql.readOne(work);
+      },
+      // The registry's own search would take what is marked for read.
+      write: async () => Promise.reject(new Error('never called')),
+    };
+    openFollower({ record: changing });
+    for (let step = 0; step < 40; step += 1) {
+      changes = 8;
+      await follower!.search({ limit: 1 });
+      if (random.chance(0.3)) await follower!.synchronizeSearch().catch(() => undefined);
+      changes = 0;
+      await synchronize();
+      await expectSame();
+    }
+  });
+
+  it('has all of a catalog that was deleted and restored between its reads', async () => {
+    await cutUpstream(record, 'zoo', [{ kind: 'Weigh' }]);
+    let reads: (() => Promise<unknown>)[] = [];
+    const [deleted, restored] = (['catalog.deleted', 'catalog.restored'] as const).map((type) => ({
+      type,
+      at: AT,
+      by: 'admin',
+      catalog: 'zoo',
+    }));
+    const changing: Sql = {
+      ...sql,
+      readOne: async (work) => {
+        await reads.shift()?.();
+        return sql.readOne(work);
+      },
+    };
+    openFollower({ record: changing });
+    await synchronize();
+    const deletion = { at: AT, by: 'admin', reason: 'merged', restorableUntil: '2032-01-01T00:00:00.000Z' };
+    await record.commitFunction(changeOf({ group: 'vendor.example.org', kind: 'Weigh' }));
+    const read = async () => undefined;
+    reads = [read, read, () => record.deleteCatalog({ name: 'zoo', deletion, event: deleted! })];
+    await follower!.search({ limit: 1 });
+    expect(reads).toHaveLength(0);
+    await record.restoreCatalog({ name: 'zoo', at: AT, event: restored! });
+    await synchronize();
+    await expectSame();
+  });
+
   it.each([4, 5, 6])('continues where it was interrupted (%i)', async (seed) => {
     const random = new Random(seed);
     const registry = new RandomRegistry(record, random);
     let reads = Number.POSITIVE_INFINITY;
+    const countRead = () => {
+      reads -= 1;
+      if (reads <= 0) throw new Error('the registry is gone');
+    };
     const failing: Sql = {
       ...sql,
       read: async (work) => {
-        reads -= 1;
-        if (reads <= 0) throw new Error('the registry is gone');
+        countRead();
         return sql.read(work);
+      },
+      readOne: async (work) => {
+        countRead();
+        return sql.readOne(work);
       },
     };
     openFollower();

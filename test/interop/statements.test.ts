@@ -5,7 +5,7 @@ import type { RunningRegistry } from '../running.js';
 import { sharedSettings, useServers } from './servers.js';
 
 /** What one publish may cost, whatever the size of the registry. */
-const LIMITS = { requests: 12, releases: 13, builds: 30, search: 30, s3: 6 };
+const LIMITS = { requests: 12, releases: 13, builds: 30, search: 6, s3: 6 };
 /** Publishes that are measured. */
 const MEASURED = 12;
 

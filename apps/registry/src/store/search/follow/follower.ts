@@ -33,10 +33,16 @@ import {
   removeCatalogEntries,
   writeName,
 } from './index-rows.js';
-import { isCurrent, nextStep, type Step } from './next-step.js';
-import { placesOfCatalog, readProgress, writeCatalogProgress, writeProgress } from './progress.js';
-import { type RecordedName, recordedNames } from './record-names.js';
-import { markSearched, recordState } from './record-state.js';
+import { isCurrent, NO_CHANGES, nextStep, STATE_LIMITS, type Step, sinceOf } from './next-step.js';
+import {
+  type Progress,
+  placesOfCatalog,
+  readProgress,
+  writeCatalogProgress,
+  writeProgress,
+} from './progress.js';
+import { type FoldedName, namesWithoutEntries, type RecordedName, recordedNames } from './record-names.js';
+import { markSearched, type RecordState, recordState } from './record-state.js';
 
 /** Steps of one search; the next search or `synchronizeSearch` continues. */
 const MAX_QUICK_STEPS = 50;
@@ -78,10 +84,8 @@ export class SearchFollower implements SearchStore, NameFinder {
   /** Steps run one after the other. */
   readonly #mutex = new KeyedMutex();
   #opened: Opened;
-  /** Whether the event of the progress is known to be one of this registry. */
-  #isVerified = false;
-  /** Whether a purge waited for search at the last step. */
-  #isUnmarked = false;
+  /** What the last step knew of the registry. */
+  #state: Pick<RecordState, 'isUnmarked' | 'takedowns'> = { isUnmarked: false, takedowns: 0 };
   /** Functions that were written since the index was begun, and of these the ones that were logged. */
   #filled = { functions: 0, logged: 0 };
   #catchingUp: Promise<void> = Promise.resolve();
@@ -128,7 +132,7 @@ export class SearchFollower implements SearchStore, NameFinder {
     await this.#alone(async () => {
       if (!isStopped()) await this.#eraseTakenDown();
     });
-    if (this.#isUnmarked) await record.write(() => markSearched());
+    if (this.#state.isUnmarked) await record.write(() => markSearched());
     return true;
   }
 
@@ -216,36 +220,38 @@ export class SearchFollower implements SearchStore, NameFinder {
   async #follow(quick: boolean): Promise<boolean> {
     const { record } = this.#options;
     const { sql } = this.#opened.index;
-    const progress = await sql.read(() => readProgress());
-    const isVerified = this.#isVerified;
-    const state = await record.readOne(() => recordState());
-    this.#isUnmarked = state.isUnmarked;
+    const { progress, state } = await this.#compare();
     // Most searches need no other statement.
-    if (isCurrent({ progress, isVerified, quick }, state)) return false;
-    const next = await record.read(function* () {
-      const step = yield* nextStep({
-        progress,
-        isVerified,
-        quick,
-        indexed: (...page) => sql.run(placesOfCatalog(...page)),
-      });
-      if (step === undefined || step === 'rebuild') return step;
-      return { step, names: yield* recordedNames(step.names, (name) => sql.run(indexedEntry(name))) };
-    });
-    if (next === 'rebuild') {
+    if (isCurrent(progress, state)) return false;
+    const step = await record.readOne(() =>
+      nextStep({ progress, state, quick, indexed: (...page) => sql.run(placesOfCatalog(...page)) }),
+    );
+    if (step === 'rebuild') {
       await this.#rebuild('it has followed another state of the registry');
       return true;
     }
-    this.#isVerified = true;
-    if (next === undefined) return false;
+    if (step === undefined) return false;
+    const knownEntry = (name: FoldedName) => sql.run(indexedEntry(name));
+    const names =
+      (await record.readOne(() => namesWithoutEntries(step.names, knownEntry))) ??
+      (await record.read(() => recordedNames(step.names, knownEntry)));
     // After a power cut, the registry could have other events with these numbers.
     await record.durable();
-    await sql.write(() => written(next.step, next.names));
+    await sql.write(() => written(step, names));
     this.#isReplacement = false;
-    if (quick && progress.fill === undefined && next.step.progress?.fill !== undefined) this.#fillSoon();
+    if (quick && progress.fill === undefined && step.progress?.fill !== undefined) this.#fillSoon();
     if (!quick || progress.event === undefined)
-      await this.#report(next.step, progress.event === undefined, progress.fill !== undefined);
-    return true;
+      await this.#report(step, progress.event === undefined, progress.fill !== undefined);
+    return !isCurrent(await sql.read(() => readProgress()), state);
+  }
+
+  /** Reads how far the index is, and what the registry has beyond that. */
+  async #compare(): Promise<{ progress: Progress; state: RecordState }> {
+    const progress = await this.#opened.index.sql.read(() => readProgress());
+    const limits = progress.event === undefined ? NO_CHANGES : STATE_LIMITS;
+    const state = await this.#options.record.readOne(() => recordState(sinceOf(progress), limits));
+    this.#state = state;
+    return { progress, state };
   }
 
   async #report({ names, progress }: Step, isNew: boolean, wasFilling: boolean): Promise<void> {
@@ -271,12 +277,11 @@ export class SearchFollower implements SearchStore, NameFinder {
 
   /** Rewrites the file if it includes takedowns that it did not include before: until then, deleted words stay in it. */
   async #eraseTakenDown(): Promise<void> {
-    const { record, file, log } = this.#options;
+    const { file, log } = this.#options;
     const { sql } = this.#opened.index;
-    const progress = await sql.read(() => readProgress());
-    const state = await record.readOne(() => recordState());
-    if (progress.erased >= state.takedowns) return;
-    if (!isCurrent({ progress, isVerified: this.#isVerified, quick: false }, state)) return;
+    if ((await sql.read(() => readProgress())).erased >= this.#state.takedowns) return;
+    const { progress, state } = await this.#compare();
+    if (!isCurrent(progress, state)) return;
     const { busy, failure } = await rewriteDatabase(file, WITHOUT_DELETED_TEXT);
     if (busy || failure !== undefined) {
       log.warn(
@@ -308,7 +313,6 @@ export class SearchFollower implements SearchStore, NameFinder {
     log.warn({ file }, `the search index is built again: ${reason}`);
     await this.#opened.close();
     deleteIndexFile(file);
-    this.#isVerified = false;
     this.#isReplacement = true;
     this.#opened = this.#open();
     this.#fillSoon();
@@ -326,8 +330,7 @@ export class SearchFollower implements SearchStore, NameFinder {
 function* written(step: Step, names: readonly RecordedName[]) {
   for (const name of names) yield* writeName(name);
   if (step.progress !== undefined) yield* writeProgress(step.progress);
-  if (step.catalog !== undefined) {
-    const { name, progress } = step.catalog;
+  for (const [name, progress] of step.catalogs ?? []) {
     if (progress === undefined) yield* removeCatalogEntries(name);
     yield* writeCatalogProgress(name, progress);
   }

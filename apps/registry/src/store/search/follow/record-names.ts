@@ -53,79 +53,102 @@ export const PLACE_ORDER = `ORDER BY place.catalog = 'default', place.catalog, p
 /** Entries that are read at a time: each has up to a megabyte. */
 const ENTRIES_AT_A_TIME = 20;
 
-const wantedNames = (source: (wanted: string) => string) => ({
-  sqlite: source('json_each(:wanted) AS wanted'),
-  postgres: source('json_array_elements(:wanted::json) AS wanted'),
+type FunctionRow = Omit<IndexRow, 'entry' | 'replacement' | 'words' | 'kind'> &
+  FoldedName & {
+    /** Null for a name that is no function of the registry. */
+    kind: string | null;
+    deprecation: string | null;
+    fields: string | null;
+    readme: string | null;
+    /** JSON: lists of the values of a `Place`; null without any in PostgreSQL. */
+    places: string | null;
+  };
+
+/** One statement for many names. */
+const namesFrom = (wanted: string, places: string) => `
+  SELECT wanted.value ->> 0 AS "group", wanted.value ->> 1 AS "kindFolded", function.kind,
+    ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.deprecated AS deprecation,
+    release_words.fields, release_words.readme, (SELECT ${places}) AS places
+  FROM ${wanted} AS wanted
+  LEFT JOIN function ON function.group_name = wanted.value ->> 0 AND function.kind_folded = wanted.value ->> 1
+  LEFT JOIN release ON release.function_id = function.id AND release.release = function.release
+  LEFT JOIN release_words ON release_words.release = release.id`;
+const PLACES = `catalog_function AS place
+  WHERE place.group_name = wanted.value ->> 0 AND lower(place.kind) = wanted.value ->> 1
+    AND place.entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`;
+const selectNames = text<FunctionRow>({
+  sqlite: namesFrom(
+    'json_each(:wanted)',
+    `json_group_array(json_array(catalog, kind, entry, selection)) FROM (SELECT * FROM ${PLACES} ${PLACE_ORDER})`,
+  ),
+  postgres: namesFrom(
+    'json_array_elements(:wanted::json)',
+    `json_agg(json_build_array(catalog, kind, entry, selection::text) ${PLACE_ORDER}) FROM ${PLACES}`,
+  ),
 });
-
-type FunctionRow = Omit<IndexRow, 'entry' | 'replacement' | 'words'> &
-  FoldedName & { deprecation: string | null; fields: string | null; readme: string | null };
-
-const selectFunctions = text<FunctionRow>(
-  wantedNames(
-    (wanted) => `SELECT function.group_name AS "group", function.kind_folded AS "kindFolded", function.kind,
-       ${DOCUMENT_FIELDS.map((field) => `function.${field}`).join(', ')}, release.deprecated AS deprecation,
-       release_words.fields, release_words.readme
-     FROM ${wanted}
-     JOIN function ON function.group_name = wanted.value ->> 0 AND function.kind_folded = wanted.value ->> 1
-     LEFT JOIN release ON release.function_id = function.id AND release.release = function.release
-     LEFT JOIN release_words ON release_words.release = release.id`,
-  ),
-);
-const selectPlaces = text<Place & FoldedName>(
-  wantedNames(
-    (
-      wanted,
-    ) => `SELECT place.group_name AS "group", lower(place.kind) AS "kindFolded", place.catalog, place.kind,
-       place.entry, place.selection
-     FROM ${wanted}
-     JOIN catalog_function AS place ON place.group_name = wanted.value ->> 0 AND lower(place.kind) = wanted.value ->> 1
-     WHERE place.entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
-     ${PLACE_ORDER}`,
-  ),
-);
 const selectEntries = text<{ digest: Digest; json: string }>(
   inList((digests) => `SELECT digest, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 
+/** What is known of a name before entries are read. */
+type NamedPlaces = FoldedName & {
+  row: WordedRow | 'unchanged' | undefined;
+  places: Place[];
+  /** The entry to read for the row. */
+  unread?: Digest;
+};
+
 /**
- * Returns what the registry says of names, each given once. An entry is not read if it is the known one of its name.
+ * Returns what the registry says of names, each given once, with one statement; undefined if entries have to be read for
+ * that. An entry is not read if it is the known one of its name.
  */
+export function* namesWithoutEntries(
+  names: readonly FoldedName[],
+  knownEntry: (name: FoldedName) => Digest | null | undefined,
+): Work<RecordedName[] | undefined> {
+  const found = yield* namedPlaces(names, knownEntry);
+  return found.some(({ unread }) => unread !== undefined) ? undefined : found;
+}
+
+/** As `namesWithoutEntries`, with the statements that read entries. */
 export function* recordedNames(
   names: readonly FoldedName[],
   knownEntry: (name: FoldedName) => Digest | null | undefined,
 ): Work<RecordedName[]> {
-  if (names.length === 0) return [];
-  const wanted = JSON.stringify(names.map(({ group, kindFolded }) => [group, kindFolded]));
-  const functions = new Map<string, WordedRow>();
-  for (const row of yield* selectFunctions.all({ wanted })) functions.set(foldedKey(row), ofRegistry(row));
-  const places = new Map<string, { all: Place[]; displayed?: Digest }>();
-  for (const { group, kindFolded, ...place } of yield* selectPlaces.all({ wanted })) {
-    const key = foldedKey({ group, kindFolded });
-    const known = places.get(key) ?? { all: [] };
-    places.set(key, known);
-    const versions = readVersions(place.selection);
-    if (versions.some(({ release }) => release === undefined)) known.displayed ??= place.entry;
-    known.all.push({ ...place, selection: JSON.stringify({ versions }) });
-  }
-  const unread = new Set<Digest>();
-  const recorded = names.map((name) => {
-    const key = foldedKey(name);
-    const { all = [], displayed } = places.get(key) ?? {};
-    const row = functions.get(key);
-    if (row !== undefined || displayed === undefined) return { ...name, row, places: all };
-    if (knownEntry(name) === displayed) return { ...name, row: 'unchanged' as const, places: all };
-    unread.add(displayed);
-    return { ...name, row: displayed, places: all };
-  });
-  const entries = yield* entryRows([...unread]);
-  return recorded.map(({ row, ...name }): RecordedName => {
-    if (typeof row !== 'string' || row === 'unchanged') return { ...name, row };
-    const read = entries.get(row);
-    if (read === undefined) throw new KrmhubError('internal', `rendered entry ${row} is missing`);
-    return { ...name, row: read };
+  const found = yield* namedPlaces(names, knownEntry);
+  const digests = found.flatMap(({ unread }) => (unread === undefined ? [] : [unread]));
+  const entries = yield* entryRows([...new Set(digests)]);
+  return found.map(({ unread, ...name }): RecordedName => {
+    if (unread === undefined) return name;
+    const row = entries.get(unread);
+    if (row === undefined) throw new KrmhubError('internal', `rendered entry ${unread} is missing`);
+    return { ...name, row };
   });
 }
+
+function* namedPlaces(
+  names: readonly FoldedName[],
+  knownEntry: (name: FoldedName) => Digest | null | undefined,
+): Work<NamedPlaces[]> {
+  if (names.length === 0) return [];
+  const wanted = JSON.stringify(names.map(({ group, kindFolded }) => [group, kindFolded]));
+  return (yield* selectNames.all({ wanted })).map(({ group, kindFolded, kind, places: json, ...row }) => {
+    const name = { group, kindFolded };
+    const places: Place[] = [];
+    let displayed: Digest | undefined;
+    for (const [catalog, itsKind, entry, selection] of JSON.parse(json ?? '[]') as PlaceValues[]) {
+      const versions = readVersions(selection);
+      if (versions.some(({ release }) => release === undefined)) displayed ??= entry;
+      places.push({ catalog, kind: itsKind, entry, selection: JSON.stringify({ versions }) });
+    }
+    if (kind !== null) return { ...name, row: ofRegistry({ kind, ...row }), places };
+    if (displayed === undefined) return { ...name, row: undefined, places };
+    if (knownEntry(name) === displayed) return { ...name, row: 'unchanged', places };
+    return { ...name, row: undefined, places, unread: displayed };
+  });
+}
+
+type PlaceValues = [catalog: string, kind: string, entry: Digest, selection: string];
 
 function* entryRows(digests: readonly Digest[]): Work<Map<Digest, WordedRow>> {
   const rows = new Map<Digest, WordedRow>();
@@ -154,13 +177,11 @@ function* entryRows(digests: readonly Digest[]): Work<Map<Digest, WordedRow>> {
 }
 
 function ofRegistry({
-  group: _,
-  kindFolded: __,
   deprecation,
   fields,
   readme,
   ...row
-}: FunctionRow): WordedRow {
+}: Omit<FunctionRow, keyof FoldedName | 'kind' | 'places'> & { kind: string }): WordedRow {
   const replacement =
     deprecation === null ? undefined : (JSON.parse(deprecation) as { replacement?: unknown }).replacement;
   const words = fields === null || readme === null ? undefined : { fields, readme };
