@@ -1,4 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Work } from '../../sql/statement.js';
 import { type CatalogProgress, FIRST, type Progress } from './progress.js';
 import { type FoldedName, foldedKey } from './record-names.js';
@@ -107,7 +108,7 @@ function changesStep(progress: Progress, state: RecordState): Step | undefined {
     names: [...names.values()],
     progress: { ...progress, event, mark },
     catalogs,
-    ...(everything && { everything }),
+    ...defined({ everything }),
   };
 }
 
