@@ -86,3 +86,8 @@ export function fillPath<Name extends PathName>(name: Name, parameters: PathPara
   const values: Record<string, string> = parameters;
   return PATHS[name].replace(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(values[parameter]!));
 }
+
+/** Returns the path of the page of a function. */
+export function functionPath({ group, kind }: { group: string; kind: string }): string {
+  return `/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
+}

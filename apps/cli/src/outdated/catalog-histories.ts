@@ -1,5 +1,6 @@
 import type { CatalogReleases, CatalogReleasesRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import { functionPath } from '@krmhub/api/paths';
 import { functionKey, type PlannedUpdate, planUpdate, type UsedFunction } from '@krmhub/catalog';
 import {
   type CatalogReference,
@@ -218,8 +219,8 @@ export function planFrom(
 export async function functionPage(
   histories: CatalogHistories,
   catalog: CatalogReference,
-  { group, kind }: { group: string; kind: string },
+  name: { group: string; kind: string },
 ): Promise<string | undefined> {
   const registry = await histories.registry(catalog);
-  return registry && `${registry.url}/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
+  return registry && `${registry.url}${functionPath(name)}`;
 }

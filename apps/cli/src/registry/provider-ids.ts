@@ -1,3 +1,4 @@
+import { provider as findProvider } from '@krmhub/catalog/access/trusted-publishers/providers';
 import type { CiProvider } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { networkReason } from '@krmhub/schema/network-reason';
@@ -48,13 +49,15 @@ export async function providerIds(
 
 function questionFor(io: Io, { provider, settings, issuer }: NamedWorkflow): Question | undefined {
   const { repository, project } = settings;
+  const { issuer: usual, api: apiOf } = findProvider(provider);
+  const api = apiOf?.(issuer ?? usual ?? '');
+  if (api === undefined) return undefined;
+  const host = new URL(api).hostname.replace(/^api\./, '');
   if (provider === 'github' && repository !== undefined) {
-    const api = githubApi(issuer);
-    if (api === undefined) return undefined;
-    const isPublic = api === GITHUB_API;
+    const isPublic = host === 'github.com';
     const secret = isPublic ? (io.env.GH_TOKEN ?? io.env.GITHUB_TOKEN) : io.env.GH_ENTERPRISE_TOKEN;
     // Its host is set, as GitHub's own command line has it: no secret is sent to another one.
-    const isFor = isPublic || io.env.GH_HOST === new URL(api).hostname.replace(/^api\./, '');
+    const isFor = isPublic || io.env.GH_HOST === host;
     return {
       url: new URL(`${api}/repos/${repository.split('/').map(encodeURIComponent).join('/')}`),
       headers: isFor && secret ? { Authorization: `Bearer ${secret}` } : {},
@@ -62,27 +65,15 @@ function questionFor(io: Io, { provider, settings, issuer }: NamedWorkflow): Que
     };
   }
   if (provider === 'gitlab' && project !== undefined) {
-    const base = (issuer ?? 'https://gitlab.com').replace(/\/$/, '');
-    const { GITLAB_TOKEN: secret, GITLAB_HOST: host = 'gitlab.com' } = io.env;
-    const isFor = [new URL(base).host, base].includes(host);
+    const { GITLAB_TOKEN: secret, GITLAB_HOST: given = 'gitlab.com' } = io.env;
+    const isFor = [new URL(api).host, api.replace(/\/api\/v4$/, '')].includes(given);
     return {
-      url: new URL(`${base}/api/v4/projects/${encodeURIComponent(project)}`),
+      url: new URL(`${api}/projects/${encodeURIComponent(project)}`),
       headers: isFor && secret ? { Authorization: `Bearer ${secret}` } : {},
       ids: { projectId: ['id'], namespaceId: ['namespace', 'id'] },
     };
   }
   return undefined;
-}
-
-const GITHUB_API = 'https://api.github.com';
-
-/** Returns the API of the GitHub whose workflows have this issuer. */
-function githubApi(issuer = 'https://token.actions.githubusercontent.com'): string | undefined {
-  if (/^https:\/\/token\.actions\.githubusercontent\.com(?:\/|$)/.test(issuer)) return GITHUB_API;
-  const [, residence] = /^https:\/\/token\.actions\.([a-z0-9-]+\.ghe\.com)$/.exec(issuer) ?? [];
-  if (residence !== undefined) return `https://api.${residence}`;
-  const [, server] = /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer) ?? [];
-  return server && `${server}/api/v3`;
 }
 
 function parse(body: string): unknown {

@@ -1,3 +1,4 @@
+import { functionPath } from '@krmhub/api/paths';
 import { defined } from '@krmhub/schema/defined';
 import { FACET_NAMES, type FacetName } from '@krmhub/schema/facets';
 
@@ -61,9 +62,7 @@ export function groupPath(group: string, { cursor }: { cursor?: string | undefin
   return `/functions/${encodeURIComponent(group)}${formatQuery({ cursor })}`;
 }
 
-export function functionPath({ group, kind }: { group: string; kind: string }): string {
-  return `/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
-}
+export { functionPath };
 
 export function releasePath(name: { group: string; kind: string; release: string }): string {
   return `${functionPath(name)}/releases/${encodeURIComponent(name.release)}`;

@@ -55,6 +55,8 @@ export interface Provider {
   otherIssuers?: RegExp;
   /** Issuers that belong to no other provider. */
   ownIssuers?: RegExp;
+  /** Returns the URL of the HTTP API of the service whose runs have this issuer. Absent if it has no public one. */
+  api?: (issuer: string) => string | undefined;
   settings: Readonly<Record<string, ProviderSetting>>;
   pins: Readonly<Record<string, ProviderPin>>;
   rules: readonly ProviderRule[];
@@ -98,6 +100,14 @@ const REF = { meaning: 'branch or tag, as a pattern', example: 'refs/tags/*', is
 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
+function githubApi(issuer: string): string | undefined {
+  if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://api.github.com';
+  const [, residence] = /^https:\/\/token\.actions\.([a-z0-9-]+\.ghe\.com)$/.exec(issuer) ?? [];
+  if (residence !== undefined) return `https://api.${residence}`;
+  const [, server] = /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer) ?? [];
+  return server && `${server}/api/v3`;
+}
+
 export const PROVIDERS = {
   github: {
     title: 'GitHub Actions',
@@ -106,6 +116,7 @@ export const PROVIDERS = {
     // An enterprise with an issuer of its own, GitHub with data residency, and GitHub Enterprise Server.
     otherIssuers:
       /^https:\/\/(?:token\.actions\.githubusercontent\.com\/[A-Za-z0-9-]+|token\.actions\.[a-z0-9-]+\.ghe\.com|[a-z0-9.-]+(?::\d+)?\/_services\/token)$/,
+    api: githubApi,
     settings: {
       repository: {
         claim: 'repository',
@@ -156,6 +167,7 @@ export const PROVIDERS = {
     issuer: 'https://gitlab.com',
     ownIssuers: /^https:\/\/gitlab\.com(?:\/|$)/i,
     otherIssuers: /^https:\/\/[a-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]+)?$/,
+    api: (issuer) => `${issuer.replace(/\/$/, '')}/api/v4`,
     settings: {
       project: {
         claim: 'project_path',
