@@ -2,9 +2,21 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { sha256 } from '@krmhub/schema';
+import { describe, expect, it, vi } from 'vitest';
 import { blobsIn, openBlobFolder, translateFileError } from '../../apps/registry/src/store/blobs/folder.js';
 import { blobStoreContract } from './blob-store.js';
+
+/** Linux reports a failed write to the disk to one sync only. */
+const disk = vi.hoisted(() => ({ fails: false }));
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>();
+  const fdatasync = ((descriptor, done) => {
+    if (!disk.fails) return fs.fdatasync(descriptor, done);
+    setImmediate(() => done(Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'fdatasync' })));
+  }) as typeof fs.fdatasync;
+  return { ...fs, fdatasync };
+});
 
 async function inFolder() {
   const parent = await mkdtemp(path.join(tmpdir(), 'krmhub-blobs-'));
@@ -22,6 +34,42 @@ blobStoreContract('a folder', async () => {
     remove: () => rm(folder, { recursive: true }),
     dispose,
   };
+});
+
+describe('a large blob that is synced while it is written', () => {
+  const piece = new Uint8Array(1_000_000).fill(7);
+  const whole = Buffer.concat(Array.from({ length: 40 }, () => piece));
+  const write = async (folder: string) => {
+    const writer = await (await openBlobFolder(folder)).write();
+    for (let at = 0; at < whole.byteLength; at += piece.byteLength) await writer.write(piece);
+    return writer;
+  };
+
+  it('is stored', async () => {
+    const { folder, dispose } = await inFolder();
+    try {
+      const digest = await (await write(folder)).commit();
+      expect(digest).toBe(sha256(whole));
+      expect(whole.equals((await blobsIn(folder).get(digest))!)).toBe(true);
+    } finally {
+      await dispose();
+    }
+  });
+
+  it('is not stored if one of those syncs fails, which the last one would not notice', async () => {
+    const { folder, dispose } = await inFolder();
+    try {
+      disk.fails = true;
+      const writer = await write(folder);
+      disk.fails = false;
+      await expect(writer.commit()).rejects.toMatchObject({ code: 'unavailable' });
+      for await (const digest of blobsIn(folder).list()) throw new Error(`stored ${digest}`);
+      expect(await readdir(path.join(folder, 'unfinished'))).toEqual([]);
+    } finally {
+      disk.fails = false;
+      await dispose();
+    }
+  });
 });
 
 it('removes unfinished files of an earlier process, and leaves none itself', async () => {

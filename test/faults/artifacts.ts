@@ -17,7 +17,7 @@ export type Ask = (
 
 const REPOSITORY = 'faults/tool';
 /** Big enough to be written in several pieces, and small enough not to fill a disk at once. */
-const CHUNK_BYTES = 90_000;
+const CHUNK_BYTES = 700_000;
 
 /**
  * A round of pushes: a blob in two chunks, another in one request, and a manifest of both under a tag. A

@@ -84,6 +84,8 @@ export interface RequestVariables {
   visitor?: Visitor;
   /** The body is generated while it is sent. */
   isStream?: boolean;
+  /** What the response promises is durable: the change stored something, and waited for that, or there was none. */
+  isDurable?: boolean;
   /** The error code and the error behind a status of 500 or higher, for the log. */
   failure?: { code: string; err: unknown };
   /** Remaining quota of the limit that counted the request. */

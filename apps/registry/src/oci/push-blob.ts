@@ -173,7 +173,7 @@ async function receiveLast(
         newChange(deps, callerOf(c, token)),
       ),
     );
-    return created(c, repository, digest);
+    return stored(c, repository, digest);
   }
   let isStored = false;
   try {
@@ -191,6 +191,12 @@ async function receiveLast(
     else await writer.discard();
     throw error;
   }
+  return stored(c, repository, digest);
+}
+
+/** Of a blob whose row this request stored. */
+function stored(c: RegistryContext, repository: string, digest: OciDigest): Response {
+  c.set('isDurable', true);
   return created(c, repository, digest);
 }
 
@@ -202,7 +208,9 @@ function created(c: RegistryContext, repository: string, digest: OciDigest): Res
   });
 }
 
+/** Uploads are not rows, or their rows do not promise anything. */
 function progress(c: RegistryContext, upload: UploadSession, status: 202 | 204): Response {
+  c.set('isDurable', true);
   return c.body(null, status, {
     ...sessionHeaders(upload),
     ...defined({ 'Content-Length': status === 202 ? '0' : undefined }),

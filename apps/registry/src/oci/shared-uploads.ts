@@ -7,6 +7,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { PieceStore } from '../store/blobs/s3/pieces.js';
 import type { UploadOwner, UploadStore } from '../store/upload-store.js';
+import { countBuffers } from '../workers/isolation/collect-garbage.js';
 import {
   type Receiving,
   tooManyUploads,
@@ -138,6 +139,7 @@ export class SharedUploads implements UploadSessions<SharedUpload> {
     try {
       for await (const arrived of body) {
         const bytes = arrived.reduce((sum, { byteLength }) => sum + byteLength, 0);
+        countBuffers(bytes);
         try {
           unreserved += bytes;
           if (isLast && unreserved >= SERVER_LIMITS.uploadPieceBytes) {

@@ -11,7 +11,7 @@ import { Uploads } from './uploads.js';
 
 const REPOSITORY = 'team/tools';
 /** Enough that an upload writes its file before its end. */
-const MORE_THAN_MEMORY = 'x'.repeat(100_000);
+const MORE_THAN_MEMORY = 'x'.repeat(1_500_000);
 let registry: TestRegistry;
 const client = testClient(() => registry);
 beforeEach(async () => {

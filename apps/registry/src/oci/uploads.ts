@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import { SERVER_LIMITS } from '../limits.js';
+import { countBuffers } from '../workers/isolation/collect-garbage.js';
 import {
   type Receiving,
   tooManyUploads,
@@ -123,6 +124,7 @@ export class Uploads implements UploadSessions<Upload> {
   ): Promise<void> {
     for await (const pieces of body) {
       const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      countBuffers(bytes);
       try {
         refuse(upload.size + bytes);
         await upload.writer.write(...pieces);

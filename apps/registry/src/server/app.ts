@@ -83,7 +83,8 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   app.use(async (c, next) => {
     await next();
     // A change that was made before, so that nothing was written, may wait for a sync that failed.
-    if (c.req.method !== 'GET' && c.req.method !== 'HEAD') await registry.store.durable();
+    const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
+    if (isChange && c.get('isDurable') !== true) await registry.store.durable();
   });
   const repositoryAccess = new RepositoryAccess(registry);
   const readAccessToken = (token: string) => repositoryAccess.readAccessToken(token);

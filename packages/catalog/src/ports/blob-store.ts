@@ -65,7 +65,7 @@ export interface OpenBlob {
 
 /** A blob that is being written. Call either `commit` or `discard` at the end. */
 export interface BlobWriter {
-  /** Adds bytes. The caller may change the pieces afterwards. */
+  /** Adds bytes. The caller does not change the pieces any more: they may stay in memory. */
   write(...pieces: Uint8Array[]): Promise<void>;
   /** Returns the digest of the written bytes. No more bytes can be written. */
   digest(): Digest;

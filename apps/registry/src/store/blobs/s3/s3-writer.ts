@@ -28,7 +28,12 @@ export class S3Writer implements BlobWriter {
     this.#target = target;
     this.#maxCached = maxCached;
     const { unfinished } = target.cache;
-    this.#blob = new UnfinishedBlob({ unfinished, ensureShard: committedHere, fileOf: committedHere });
+    this.#blob = new UnfinishedBlob({
+      unfinished,
+      isTemporary: true,
+      ensureShard: committedHere,
+      fileOf: committedHere,
+    });
   }
 
   write(...pieces: Uint8Array[]): Promise<void> {
