@@ -382,3 +382,16 @@ it('remembers a token for as long as it is taken', async () => {
     expect((await exchange(token)).status).toBe(401);
   }
 });
+
+it('remembers a token although the clock of another process is ahead', async () => {
+  const [github] = issuers as [TestIssuer];
+  await add('ours.example.com', { provider: 'github', settings: WORKFLOW });
+  const token = await signBy(github, RUN);
+  expect((await exchange(token)).status).toBe(201);
+  registry.advance(1_200_000);
+  // Each exchange forgets what cannot be used again.
+  expect((await exchange(await signBy(github, RUN))).status).toBe(201);
+  registry.advance(-1_200_000);
+  const { status, body } = await exchange(token);
+  expect([status, body.detail]).toEqual([401, 'the identity token was exchanged before']);
+});

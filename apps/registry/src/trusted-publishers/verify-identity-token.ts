@@ -18,6 +18,8 @@ const MAX_LENGTH = 16_384;
 const LEEWAY_SECONDS = 30;
 /** Seconds after which a token expires at the latest: until then the registry remembers that it was used. */
 const MAX_LIFE_SECONDS = 86_400;
+/** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
+const REMEMBERED_SECONDS = 3_600;
 const ALGORITHMS = ['RS256', 'ES256'];
 /** Errors of tokens whose signature is valid. */
 const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JWTInvalid];
@@ -34,7 +36,7 @@ export interface IdentityToken {
   publishers: readonly TrustedPublisher[];
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
-  /** Until when it could be used again. */
+  /** Until when it is remembered, so that it is not used again. */
   usableUntil: Date;
 }
 
@@ -66,7 +68,7 @@ export async function verifyIdentityToken(
   const { exp, jti } = claims as { exp: number; jti?: unknown };
   if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
   const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
-  const usableUntil = new Date((exp + 2 * LEEWAY_SECONDS) * 1000);
+  const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
   // By key, so that no one uses up the tokens that another key signs.
   return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, usableUntil };
 }

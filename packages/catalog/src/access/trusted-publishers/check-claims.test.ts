@@ -85,9 +85,18 @@ it.each([
   ['custom', 'https://issuer.example.com/%2e%2e/b', false],
   ['custom', 'https://issuer.ex\u00e4mple.com', false],
   ['custom', 'https://accounts.google.com:443', false],
+  ['custom', 'https://accounts.google.com.', false],
+  ['kubernetes', 'https://token.actions.githubusercontent.com.', false],
   ['custom', 'https:issuer.example.com', false],
   ['custom', 'http://issuer.example.com', false],
   ['github', 'https://github.example.com@evil.example/_services/token', false],
 ] as const)('an issuer of %s: %s %s', (name, issuer, expected) => {
   expect(isIssuerOf(name, issuer)).toBe(expected);
+});
+
+it('compares environments by the case of A to Z only', () => {
+  const { settings, claims } = RUNS.github;
+  const trusted = publisher('github', { settings: { ...settings, environment: 'K8s-Release' } });
+  expect(checkClaims(trusted, { ...claims, environment: 'k8s-release' })).toEqual([]);
+  expect(checkClaims(trusted, { ...claims, environment: '\u212a8s-release' })).toHaveLength(1);
 });

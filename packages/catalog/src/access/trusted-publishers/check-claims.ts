@@ -154,7 +154,12 @@ function settingValue({ claim, part }: ProviderSetting, claims: Claims): string 
 
 function isSame({ ignoresCase, isPattern }: ProviderSetting, expected: string, found: string): boolean {
   if (isPattern) return matchesGlob(expected, found);
-  return ignoresCase ? expected.toLowerCase() === found.toLowerCase() : expected === found;
+  return ignoresCase ? foldAscii(expected) === foldAscii(found) : expected === found;
+}
+
+/** Letters such as the Kelvin sign have the small letter of another one: a job could name an environment of its own. */
+function foldAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function brokenRule(rule: ProviderRule, claims: Claims): ClaimProblem | undefined {

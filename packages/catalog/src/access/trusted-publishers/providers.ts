@@ -378,7 +378,8 @@ export function isIssuerOf(name: CiProvider, issuer: string): boolean {
   if (issuer === known) return true;
   // One spelling: others would be of a host that a message or a page does not seem to name.
   const url = parseUrl(issuer);
-  const spelled = url === undefined || url.username + url.password !== '' ? [] : [url.href, url.origin];
+  const isPlain = url !== undefined && url.username + url.password === '' && !url.hostname.endsWith('.');
+  const spelled = isPlain ? [url.href, url.origin] : [];
   if (!spelled.includes(issuer)) return false;
   const isTaken = CI_PROVIDERS.some(
     (other) => other !== name && provider(other).ownIssuers?.test(issuer) === true,
