@@ -70,6 +70,8 @@ export class AccessRules {
   readonly #repositories: readonly VisibilityRule[];
   readonly #claims: ReadonlyMap<string, OwnerClaim>;
   readonly #teams: ReadonlyMap<string, Team>;
+  /** By team. */
+  readonly #grants = new Map<string, Grant[]>();
   /** By `memberKey`. */
   readonly #teamsOfMembers = new Map<string, string[]>();
   readonly #known = new Map<string, GroupAccess>();
@@ -86,6 +88,11 @@ export class AccessRules {
     for (const { name, members } of document.teams) {
       for (const key of members.map(memberKey))
         this.#teamsOfMembers.set(key, [...(this.#teamsOfMembers.get(key) ?? []), name]);
+    }
+    for (const grant of document.grants) {
+      const own = this.#grants.get(grant.team);
+      if (own === undefined) this.#grants.set(grant.team, [grant]);
+      else own.push(grant);
     }
     const { groups, catalogs, repositories } = document;
     this.hidesAnything =
@@ -181,12 +188,20 @@ export class AccessRules {
   /** Returns the pattern of a grant to a team that permits one of the actions on the target. */
   grantOf(team: string, actions: readonly GrantedAction[], target: GrantTarget): string | undefined {
     const permitting: readonly string[] = ['own', ...actions];
-    for (const grant of this.document.grants) {
-      if (grant.team !== team || !grant.may.some((action) => permitting.includes(action))) continue;
+    for (const grant of this.#grants.get(team) ?? []) {
+      if (!grant.may.some((action) => permitting.includes(action))) continue;
       const pattern = matchedPattern(grant.in, target);
       if (pattern !== undefined) return pattern;
     }
     return undefined;
+  }
+
+  /** Returns the teams that own what is named, or have a grant on it. All others may do the same there. */
+  teamsWithRights(target: GrantTarget | 'registry'): ReadonlySet<string> {
+    if (target === 'registry') return new Set();
+    const owner = 'group' in target ? this.ownerOf(target.group)?.team : undefined;
+    const granted = this.document.grants.filter((grant) => matchedPattern(grant.in, target) !== undefined);
+    return new Set([...(owner === undefined ? [] : [owner]), ...granted.map(({ team }) => team)]);
   }
 
   #of(group: string): GroupAccess {

@@ -79,6 +79,31 @@ describe('a comparison of Access documents', () => {
     expect(compareAccess(before, after, { tokens: [ci], users: [], names: NAMES }).changes).toMatchSnapshot();
   });
 
+  it('decides for teams that have nothing to do with a group once', () => {
+    const count = 60;
+    const decided = (shift: number) => {
+      let calls = 0;
+      class Counting extends AccessRules {
+        override visibilityOf(group: string, kind?: string) {
+          calls += 1;
+          return super.visibilityOf(group, kind);
+        }
+      }
+      const numbers = Array.from({ length: count }, (_, at) => at);
+      const teams = numbers.map((at) => ({ name: `team-${at}`, members: [] }));
+      const groups = numbers.map((at) => ({
+        pattern: `group-${at}.example.com`,
+        owner: `team-${(at + shift) % count}`,
+        functions: [],
+      }));
+      return { rules: new Counting({ ...NO_ACCESS, teams, groups }), calls: () => calls };
+    };
+    const [before, after] = [decided(0), decided(1)];
+    const compared = compareAccess(before.rules, after.rules, { tokens: [], users: [], names: NAMES });
+    expect(compared.changes.map(({ change }) => change)).toContain('gains');
+    for (const { calls } of [before, after]) expect(calls()).toBeLessThan(count * 50);
+  });
+
   it('counts what it leaves out', () => {
     const groups = Array.from({ length: 500 }, (_, at) => `g${at}.example.com`);
     const token = (at: number): ActingToken => ({

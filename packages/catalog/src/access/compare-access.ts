@@ -96,11 +96,13 @@ export function compareAccess(
   const isSame = sameRules(before, after);
   const changed = objects.filter(({ object }) => !isSame(object));
   const known = new Map<string, Whole[]>();
+  const [decideBefore, decideAfter] = [decider(before), decider(after)];
   for (const { actor, shown } of comparedActors([before, after], actors)) {
     const [was, is] = [actor(before), actor(after)];
-    const rights = `${readRights(was)} ${readRights(is)}`;
-    const compared = readRights(was) === readRights(is) ? changed : objects;
-    const found = known.get(rights) ?? differences([before, was], [after, is], compared);
+    const rights = `${actorKey(was)} ${actorKey(is)}`;
+    const compared = actorKey(was) === actorKey(is) ? changed : objects;
+    const newOwner = (object: AccessObject) => findNewOwner(before, after, object);
+    const found = known.get(rights) ?? differences(decideBefore(was), decideAfter(is), compared, newOwner);
     known.set(rights, found);
     for (const one of found) {
       const key = JSON.stringify([one.change, one.actions, one.newOwner, one.objects]);
@@ -132,21 +134,20 @@ function bounded({ actors, objects, ...change }: Whole): AccessChange {
 
 /** Returns the changes for one actor, with all objects of which the same changes in one. */
 function differences(
-  before: readonly [AccessRules, Actor],
-  after: readonly [AccessRules, Actor],
+  before: Decide,
+  after: Decide,
   objects: readonly ComparedObject[],
+  findOwner: (object: AccessObject) => string | undefined,
 ): Whole[] {
   const found = new Map<string, Whole>();
   for (const { text, object } of objects) {
     const compared = actionsOn(object);
-    const may = ([rules, actor]: typeof before) =>
-      compared.map((action) => can(rules, actor, action, object).allowed);
-    const [had, has] = [may(before), may(after)];
+    const [had, has] = [before({ text, object }), after({ text, object })];
     for (const change of ['loses', 'gains'] as const) {
       const [from, to] = change === 'gains' ? [had, has] : [has, had];
       const actions = compared.filter((_, at) => !from[at] && to[at]);
       if (actions.length === 0) continue;
-      const newOwner = findNewOwner(before[0], after[0], object);
+      const newOwner = findOwner(object);
       const key = `${change} ${actions} ${newOwner}`;
       const same = found.get(key);
       if (same === undefined)
@@ -155,6 +156,43 @@ function differences(
     }
   }
   return [...found.values()];
+}
+
+/** Whether an actor may do each of the actions on an object. */
+type Decide = (compared: ComparedObject) => readonly boolean[];
+
+/** Kinds of actors whose decisions are remembered. */
+const MAX_REMEMBERED = 16;
+
+/**
+ * Returns what decides by some rules. Nearly all teams have nothing to do with an object, so what they may do there is
+ * decided once for all of them.
+ */
+function decider(rules: AccessRules): (actor: Actor) => Decide {
+  const concerned = new Map<string, ReadonlySet<string>>();
+  const remembered = new Map<string, Map<string, readonly boolean[]>>();
+  return ({ teams, ...others }) => {
+    const kind = actorKey({ ...others, ...defined({ teams: teams && [] }) });
+    const known = remembered.get(kind) ?? new Map<string, readonly boolean[]>();
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(kind, known);
+    return ({ text, object }) => {
+      const those = concerned.get(text) ?? rules.teamsWithRights(object);
+      concerned.set(text, those);
+      const own = teams?.filter((team) => those.has(team));
+      const found = own === undefined || own.length === 0 ? known.get(text) : undefined;
+      if (found !== undefined) return found;
+      const actor = { ...others, ...defined({ teams: own }) };
+      const decided = actionsOn(object).map((action) => can(rules, actor, action, object).allowed);
+      if (own === undefined || own.length === 0) known.set(text, decided);
+      return decided;
+    };
+  };
+}
+
+/** Returns the same text for actors that may do the same. */
+function actorKey(actor: Actor): string {
+  return `${readRights(actor)} ${actor.isUser} ${actor.isWorkflow}`;
 }
 
 /** Only groups are owned; a function of a group differs only in who reads it. */
