@@ -158,7 +158,7 @@ function toLine(one: Case, functions: number, measured: Sides, quick: boolean): 
         : `nginx ${perSecond(spread(nginx).median)}: ${number(ratio(ours, nginx).median)}`,
       processorTimes(measured),
     ].join('; '),
-    ...(one.counts && !quick ? { target: atLeast(against, 0.95) } : {}),
+    ...(one.counts && !quick ? { target: atLeast(against, 0.9) } : {}),
     figures: {
       oursPerSecond: spread(ours).median,
       oursP99Milliseconds: p99,
