@@ -12,6 +12,7 @@ import { catalogs } from './rows/catalogs.js';
 import { engines } from './rows/engines.js';
 import { executable } from './rows/executable.js';
 import { fn } from './rows/fn.js';
+import { growth } from './rows/growth.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
@@ -52,6 +53,7 @@ const ROWS: Row[] = [
   build,
   fn,
   memory,
+  growth,
 ];
 const NAMES = ROWS.map(({ name }) => name);
 const TITLES = new Map(ROWS.map(({ name, title }) => [name, title]));

@@ -35,6 +35,7 @@ const rows = [
   'build',
   'fn',
   'memory',
+  'growth',
 ];
 
 async function bench(args: readonly string[], cwd: string): Promise<Finished> {

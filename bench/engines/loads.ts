@@ -8,6 +8,7 @@ import type { FilledFolder } from '../folders.js';
 import { CONNECTIONS, clientLoad, getLoad, pushLoad, type Throughput } from '../load.js';
 import type { LoadRequest } from '../load-client.js';
 import { alternate, latency, ratio, spread } from '../measure.js';
+import { hasProcessFigures, readProcessorTime } from '../process-figures.js';
 import { newFunctions, publishRequest } from '../publishing.js';
 import { chooseQueries, searchPath } from '../queries.js';
 import type { Bench, Line } from '../row.js';
@@ -17,6 +18,14 @@ import type { Server } from '../server.js';
 export interface Side {
   name: string;
   servers: readonly Server[];
+  /** Of PostgreSQL, if it is used. */
+  databasePid?: number;
+}
+
+/** Milliseconds of processor time for one request. */
+interface Costly extends Throughput {
+  krmhub: number;
+  database: number;
 }
 
 const PUBLISHES = 100;
@@ -70,22 +79,42 @@ export async function measureLoads(
   lines.push(await measureVisible(bench, sides, next));
   for (const [what, load] of Object.entries(loads)) {
     report(`engines: ${what}, ${name}`);
-    const both = { shared: () => load(sides.shared), embedded: () => load(sides.embedded) };
+    const costly = async (side: Side & { blob: string }): Promise<Costly> => {
+      const before = processorTimes(side);
+      const throughput = await load(side);
+      const after = processorTimes(side);
+      const spent = (of: keyof typeof before) => (after[of] - before[of]) / throughput.requests / 1_000;
+      return { ...throughput, krmhub: spent('krmhub'), database: spent('database') };
+    };
+    const both = { shared: () => costly(sides.shared), embedded: () => costly(sides.embedded) };
     if (!effort.quick) await alternate(1, both);
     const { shared, embedded } = await alternate(effort.rounds, both);
     const rates = (rounds: readonly Throughput[]) => rounds.map((round) => round.perSecond);
     const [ours, theirs] = [spread(rates(shared)).median, spread(rates(embedded)).median];
-    const p99 = spread(shared.map((round) => round.p99)).median;
+    const median = (of: 'p99' | 'krmhub' | 'database') => spread(shared.map((round) => round[of])).median;
+    const [p99, krmhub, database] = [median('p99'), median('krmhub'), median('database')];
     lines.push({
       row: 'engines',
       what: `${what}, ${name}`,
       ours: `${perSecond(ours)}, p99 ${milliseconds(p99)}`,
       against: `embedded ${perSecond(theirs)}`,
       ratio: ratio(rates(shared), rates(embedded)),
-      figures: { oursPerSecond: ours, embeddedPerSecond: theirs, oursP99Milliseconds: p99 },
+      beside: `CPU per request: krmhub ${milliseconds(krmhub)}, PostgreSQL ${milliseconds(database)}`,
+      figures: {
+        oursPerSecond: ours,
+        embeddedPerSecond: theirs,
+        oursP99Milliseconds: p99,
+        ...(hasProcessFigures ? { krmhubCpuMilliseconds: krmhub, databaseCpuMilliseconds: database } : {}),
+      },
     });
   }
   return lines;
+}
+
+/** Microseconds of processor time so far. */
+function processorTimes({ servers, databasePid }: Side): Record<'krmhub' | 'database', number> {
+  const krmhub = servers.reduce((total, { pid }) => total + readProcessorTime(pid), 0);
+  return { krmhub, database: databasePid === undefined ? 0 : readProcessorTime(databasePid) };
 }
 
 /** Publishes on the second server, if there is one, and reads on the last one. */

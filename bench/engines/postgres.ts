@@ -5,6 +5,7 @@ import { runProcess, startProcess } from '../processes.js';
 
 /** A PostgreSQL server for one row, on a socket in a temporary folder. */
 export interface Postgres {
+  pid: number;
   urlOf(database: string, user: string): string;
   stop(): Promise<void>;
 }
@@ -42,6 +43,7 @@ export async function startPostgres(bin: string): Promise<Postgres> {
       },
     );
     return {
+      pid: started.pid,
       urlOf: (database, user) => `postgres://${user}@/${database}?host=${encodeURIComponent(folder)}`,
       async stop() {
         await started.stop();

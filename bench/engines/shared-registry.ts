@@ -12,6 +12,8 @@ import { startS3Server } from './s3-server.js';
 
 /** A filled registry that was moved to PostgreSQL and S3, and its processes. */
 export interface SharedRegistry {
+  /** Of PostgreSQL. */
+  databasePid: number;
   /** Of `krmhub move`. */
   moveMilliseconds: number;
   /** Returns this many running processes. The first one leads. */
@@ -106,6 +108,7 @@ export async function moveToSharedRegistry(
     });
     const dataFolders = [first];
     return {
+      databasePid: postgres.pid,
       moveMilliseconds,
       close,
       newestSnapshot,

@@ -44,7 +44,7 @@ export const engines: Row = {
         ] as const) {
           const servers = await registry.run(count);
           sharedBlob ??= await prepareLoads(bench, servers[0]!, filled, scratch);
-          const shared = { name, servers, blob: sharedBlob };
+          const shared = { name, servers, blob: sharedBlob, databasePid: registry.databasePid };
           loads.push(...(await measureLoads(bench, filled, { shared, embedded }, scratch)));
         }
         const lines = [
