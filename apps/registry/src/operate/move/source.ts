@@ -11,7 +11,7 @@ import {
 } from '../../store/copy/move-mark.js';
 import type { DatabasePlace } from '../../store/database-place.js';
 import { withClient } from '../../store/postgres/client.js';
-import { BEGIN_WRITE } from '../../store/postgres/postgres-sql.js';
+import { BEGIN_WRITE } from '../../store/postgres/write-locks.js';
 import { Database } from '../../store/sqlite/driver.js';
 import { attempt } from '../../store/sqlite/errors.js';
 

@@ -83,6 +83,13 @@ export function translatePostgresError(error: unknown): unknown {
     : new KrmhubError('unavailable', message, { hint, cause: error });
 }
 
+/** Reports whether a transaction that the server rolled back can succeed if it runs again. */
+export function isRetryable(error: unknown): boolean {
+  const cause = error instanceof KrmhubError ? error.cause : error;
+  const code = cause === undefined ? undefined : sqlState(cause);
+  return code === '40001' || code === '40P01';
+}
+
 /** Reports whether an error ended the connection, so that other statements on it fail as well. */
 export function endsConnection(error: unknown): boolean {
   const code = sqlState(error);

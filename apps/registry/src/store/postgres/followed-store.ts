@@ -8,9 +8,10 @@ import { searchThreads } from '../search/search-threads.js';
 import { leaderCallRows } from './leader-calls.js';
 import { Listener } from './listener.js';
 import { migratePostgres } from './migrate.js';
-import { postgresSql, type WritingProcess } from './postgres-sql.js';
+import { postgresSql } from './postgres-sql.js';
 import { ManyProcesses } from './processes/many-processes.js';
 import { openPostgresStore } from './store.js';
+import type { WritingProcess } from './write-locks.js';
 
 /** Milliseconds after which an update of search that failed is tried again. */
 const RETRY_MS = 5_000;

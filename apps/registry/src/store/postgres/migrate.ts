@@ -7,9 +7,9 @@ import { postgresMark, refuseMoved } from '../copy/move-mark.js';
 import { translatePostgresError } from './errors.js';
 import { numbered } from './numbered.js';
 import { writerConfig } from './pool.js';
-import { BEGIN_WRITE } from './postgres-sql.js';
 import { TIMES } from './processes/process-options.js';
 import { LOST, lateAfter, type Times } from './processes/process-table.js';
+import { BEGIN_WRITE } from './write-locks.js';
 
 /** At the root of the repository: the same relative path from dist and from src. */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/postgres', import.meta.url));

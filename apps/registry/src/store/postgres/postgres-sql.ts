@@ -4,29 +4,8 @@ import type { Sql } from '../sql/sql.js';
 import { MORE_THAN_ONE, type Work } from '../sql/statement.js';
 import { type PendingWrite, writeQueue } from '../sql/write-queue.js';
 import { type CountStatements, Session } from './session.js';
-
-/**
- * Writers of all processes wait for each other, so that work sees what it would see in SQLite: no other writer beside
- * it. Migrations take the same lock.
- */
-export const TAKE_WRITE_LOCK = `SELECT pg_advisory_xact_lock(${0x6b726d})`;
-/** Returns the ID of the process that writes; undefined for a program that no process counts on, such as a migration. */
-export type WritingProcess = () => string | undefined;
-/** Whatever the default of the database is: at a higher level, work would see the state before it had the lock. */
-export const BEGIN_WRITE = `BEGIN ISOLATION LEVEL READ COMMITTED; ${TAKE_WRITE_LOCK}`;
-
-/** Begins a write that fails if the other processes removed this one. */
-export function beginWrite(process: WritingProcess): string {
-  const id = process();
-  // The lock is taken first, and then the function sees the state after the wait: it is volatile, and in PL/pgSQL.
-  return id === undefined ? BEGIN_WRITE : `${BEGIN_WRITE}, ${callRequireProcess(id)}`;
-}
-
-export function requireProcess(id: string): string {
-  return `SELECT ${callRequireProcess(id)}`;
-}
-
-const callRequireProcess = (id: string) => `require_process('${id}')`;
+import { type Transactions, writeBeside } from './write-beside.js';
+import { beginWrite, type WritingProcess } from './write-locks.js';
 
 /** Writes of one transaction. */
 const MAX_WRITES_TOGETHER = 8;
@@ -38,12 +17,17 @@ export function postgresSql(
   process: WritingProcess = () => undefined,
   count: CountStatements = () => undefined,
 ): Sql {
+  const transactions = { pool, process, count };
+  const alone = writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
+    counted(count, transaction(transactions, writes)),
+  );
+  const beside = writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
+    counted(count, writeBeside(transactions, writes)),
+  );
   return {
     read: (work) => counted(count, read(pool, count, work())),
     readOne: (work) => counted(count, readOne(pool, count, work())),
-    write: writeQueue<Work<unknown>>(MAX_WRITES_TOGETHER, (writes) =>
-      counted(count, transaction({ pool, process, count }, writes)),
-    ) as Sql['write'],
+    write: ((work, options) => (options?.of === undefined ? alone : beside)(work, options)) as Sql['write'],
     // The server syncs its log before others see what a transaction wrote.
     durable: async () => undefined,
   };
@@ -88,12 +72,6 @@ async function readOne<Result>(pool: pg.Pool, count: CountStatements, work: Work
   const end = work.next(begun);
   if (!end.done) throw new Error(MORE_THAN_ONE);
   return end.value;
-}
-
-interface Transactions {
-  pool: pg.Pool;
-  process: WritingProcess;
-  count: CountStatements;
 }
 
 /** Returns what settles each of the writes once the transaction is stored. */

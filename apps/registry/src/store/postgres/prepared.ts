@@ -3,6 +3,7 @@ import { defined } from '@krmhub/schema/defined';
 import { fillPlaceholders } from 'drizzle-orm/sql/sql';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
 import type { QueryConfig } from 'pg';
+import { NewNumber, nextNumber } from '../sql/new-number.js';
 import type { Builder, Statement, StatementCall, Values } from '../sql/statement.js';
 import { numbered } from './numbered.js';
 
@@ -49,15 +50,21 @@ export function combinedChanges(calls: readonly StatementCall[]): {
   const values: unknown[] = [];
   const texts = calls.map((call) => {
     const { text, size, params } = findPrepared(call.statement);
-    const before = values.length;
     const given = params(call.values);
-    for (let at = 0; at < size; at += 1) values.push(given[at]);
+    const places: string[] = [];
+    for (let at = 0; at < size; at += 1) {
+      const value = given[at];
+      // All parts of a statement see the same rows, so they get the same number.
+      if (value instanceof NewNumber) places.push(`((${nextNumber(value.table)}) + ${value.ahead})`);
+      else places.push(`$${values.push(value)}`);
+    }
     return text.replace(/'(?:[^']|'')*'|"[^"]*"|\$(\d+)/g, (found, number?: string) =>
-      number === undefined ? found : `$${before + Number(number)}`,
+      number === undefined ? found : places[Number(number) - 1]!,
     );
   });
   const last = texts.pop()!;
-  const text = `WITH ${texts.map((one, at) => `"change${at}" AS (${one})`).join(', ')} ${last}`;
+  const before = texts.map((one, at) => `"change${at}" AS (${one})`).join(', ');
+  const text = before === '' ? last : `WITH ${before} ${last}`;
   const { rowMode, rows } = findPrepared(calls.at(-1)!.statement);
   const name = calls.length <= MAX_KEPT ? { name: statementName(text) } : {};
   return {

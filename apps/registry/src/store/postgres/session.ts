@@ -1,5 +1,7 @@
+import type { Writable } from 'node:stream';
 import type pg from 'pg';
-import type { StatementCall, Step, Work } from '../sql/statement.js';
+import { nextNumber, numberedTables, withNumbers } from '../sql/new-number.js';
+import type { LastChanges, StatementCall, Step, Work } from '../sql/statement.js';
 import { endsConnection, translatePostgresError } from './errors.js';
 import { combinedChanges, preparedCall } from './prepared.js';
 
@@ -63,18 +65,43 @@ export class Session {
     }
   }
 
-  /** Runs the next step of work. */
+  /** Sends what `send` sends with one write to the socket, and waits for all of it, also if one fails. */
+  together(send: () => Promise<unknown>[]): Promise<PromiseSettledResult<unknown>[]> {
+    const { stream } = (this.#client as unknown as Connected).connection;
+    stream.cork();
+    try {
+      return Promise.allSettled(send());
+    } finally {
+      stream.uncork();
+    }
+  }
+
+  /** Runs the next step of work. What takes one statement is sent at once. */
   async take(step: Step): Promise<unknown> {
     if ('method' in step) return this.#call(step.method, preparedCall(step));
+    const calls = 'last' in step ? step.last : step;
+    const [first, ...others] = [...combinable(calls)];
+    if (first === undefined) return undefined;
+    if (others.length === 0) return this.#change(first);
     let result: unknown;
-    for (const calls of combinable(step)) {
-      const last = calls.at(-1)!;
-      result = await this.#call(
-        last.method,
-        calls.length === 1 ? preparedCall(last) : combinedChanges(calls),
-      );
-    }
+    for (const some of combinable(await this.#numbered(calls))) result = await this.#change(some);
     return result;
+  }
+
+  #change(calls: readonly StatementCall[]): Promise<unknown> {
+    const { method } = calls.at(-1)!;
+    const isPlain = calls.length === 1 && numberedTables(calls).length === 0;
+    return this.#call(method, isPlain ? preparedCall(calls[0]!) : combinedChanges(calls));
+  }
+
+  /** Each of several statements would see other rows, and so other next numbers. */
+  async #numbered(calls: readonly StatementCall[]): Promise<readonly StatementCall[]> {
+    const next = new Map<string, number>();
+    for (const table of numberedTables(calls)) {
+      const { rows } = await this.query(nextNumber(table));
+      next.set(table, rows[0].next as number);
+    }
+    return next.size === 0 ? calls : withNumbers(calls, next);
   }
 
   async #call(
@@ -106,9 +133,13 @@ export class Session {
   /** Ends the transaction, and gives the connection back. */
   async commit(text = 'COMMIT'): Promise<void> {
     const results: unknown = await this.query(text);
-    // The server answers ROLLBACK if a statement failed and the work went on.
-    const { command } = (Array.isArray(results) ? results.at(-1) : results) as pg.QueryResult;
+    this.committed((Array.isArray(results) ? results.at(-1) : results) as pg.QueryResult);
+  }
+
+  /** Gives the connection back after the answer to COMMIT. */
+  committed({ command }: pg.QueryResult): void {
     this.release();
+    // The server answers ROLLBACK if a statement failed and the work went on.
     if (command !== 'COMMIT') throw new Error('a statement of a committed transaction failed');
   }
 
@@ -119,11 +150,27 @@ export class Session {
     this.release();
   }
 
+  /** Closes the connection, and so rolls back: statements that were sent after one that failed are in no known state. */
+  discard(error: Error): void {
+    this.#broken = error;
+    this.release();
+  }
+
   /** Gives a connection without a transaction back. */
   release(): void {
     this.#released = true;
     this.#client.release(this.#broken);
   }
+}
+
+/** The connection of a client, which its types lack. */
+interface Connected {
+  connection: { stream: Writable };
+}
+
+/** Reports whether the server gets one statement for changes. */
+export function isOneStatement({ last }: LastChanges): boolean {
+  return [...combinable(last)].length === 1;
 }
 
 /** Splits changes into those of one statement each. */

@@ -37,8 +37,9 @@ import type { RegistryStore } from '../registry-store.js';
 import { followedIndex } from '../search/follow/followed-index.js';
 import { translatePostgresError } from './errors.js';
 import { openPool, writerConfig } from './pool.js';
-import { beginWrite, postgresSql, requireProcess, type WritingProcess } from './postgres-sql.js';
+import { postgresSql } from './postgres-sql.js';
 import { type CountStatements, Session } from './session.js';
+import { beginWrite, requireProcess, type WritingProcess } from './write-locks.js';
 
 /** Everything but search, and the database for it. */
 export type RecordStore = Omit<

@@ -16,8 +16,8 @@ export interface SearchIndex {
   remove(id: number): Work<void>;
   /** A release in this registry takes the name over from upstream catalogs: returns the id that the name has there. */
   takeOver(group: string, kind: string): Work<number | undefined>;
-  /** An id that no function has. `last` is the highest one of this registry, or 0. */
-  newId(last: number): Work<number>;
+  /** An id that no function has. */
+  newId(): Work<number>;
   /** Without a release, an upstream catalog can provide the name again. */
   refresh(group: string, kind: string): Work<void>;
   /** A catalog has a new snapshot, whose entry rows are stored. `synchronizeSearch` includes what this does not. */

@@ -15,8 +15,13 @@ import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
  */
 export type Work<Result> = Generator<Step, Result, unknown>;
 
-/** What work runs next: a statement, or changes for which PostgreSQL gets one statement. */
-export type Step = StatementCall | readonly StatementCall[];
+/** What work runs next: a statement, changes for which PostgreSQL gets one statement, or the last changes of a write. */
+export type Step = StatementCall | readonly StatementCall[] | LastChanges;
+
+/** Changes after which a write needs nothing more of PostgreSQL. */
+export interface LastChanges {
+  readonly last: readonly StatementCall[];
+}
 
 /** Values of the placeholders of a statement by name. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -94,6 +99,11 @@ export class Statement<Row = unknown> {
  */
 export function* together(calls: readonly StatementCall[]): Work<unknown> {
   return calls.length === 0 ? undefined : yield calls;
+}
+
+/** As `together`, for the last changes of a write: PostgreSQL commits with them. Work that yields more there fails. */
+export function* lastly(calls: readonly StatementCall[]): Work<unknown> {
+  return yield { last: calls };
 }
 
 /** A change by drizzle that returns no rows. */

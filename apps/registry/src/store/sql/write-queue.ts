@@ -3,6 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 export interface WriteOptions {
   /** Changes many rows, so it shares its transaction with no other write. */
   isLarge?: boolean;
+  /**
+   * Name of the only function that it changes. It runs beside writes of other functions, so it reads everything first,
+   * changes everything with `lastly`, and depends on no row that such a write changes.
+   */
+  of?: string;
 }
 
 /** Changed functions or entries from which a write is large. */
@@ -12,6 +17,7 @@ export const LARGE_WRITE = 200;
 export interface PendingWrite<Given> {
   work: () => Given;
   isLarge: boolean;
+  of: string | undefined;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -40,8 +46,7 @@ export function writeQueue<Given>(
     running = true;
     while (pending.length > 0) {
       await gathered();
-      const large = pending.findIndex(({ isLarge }) => isLarge);
-      const writes = pending.splice(0, large === -1 ? max : Math.min(Math.max(large, 1), max));
+      const writes = pending.splice(0, countTogether(pending, max));
       try {
         for (const settle of await transaction(writes)) settle();
       } catch (error) {
@@ -50,9 +55,19 @@ export function writeQueue<Given>(
     }
     running = false;
   };
-  return (work, { isLarge = false } = {}) =>
+  return (work, { isLarge = false, of } = {}) =>
     new Promise((resolve, reject) => {
-      pending.push({ work, isLarge, resolve, reject });
+      pending.push({ work, isLarge, of, resolve, reject });
       if (!running) void runAll();
     });
+}
+
+/** Returns how many of the first writes can share a transaction: each of another function, and a large one alone. */
+function countTogether(pending: readonly PendingWrite<unknown>[], max: number): number {
+  const functions = new Set<string>();
+  for (const [at, { isLarge, of }] of pending.slice(0, max).entries()) {
+    if (isLarge || (of !== undefined && functions.has(of))) return Math.max(at, 1);
+    if (of !== undefined) functions.add(of);
+  }
+  return max;
 }

@@ -1,5 +1,6 @@
 import type BetterSqlite3 from 'better-sqlite3';
 import type { BetterSQLite3Database } from 'drizzle-orm/better-sqlite3';
+import { nextNumber, numberedTables, withNumbers } from '../sql/new-number.js';
 import type { Sql } from '../sql/sql.js';
 import {
   MORE_THAN_ONE,
@@ -58,7 +59,23 @@ function sqliteSql(connection: PlainConnection): SyncSql {
     if (method === 'all') return found.all(values);
     return method === 'first' ? found.get(values) : found.run(values).changes;
   };
-  const take = (step: Step): unknown => ('method' in step ? call(step) : step.map(call).at(-1));
+  const nextNumbers = new Map<string, Prepared>();
+  const findNext = (table: string): number => {
+    let found = nextNumbers.get(table);
+    if (found === undefined) {
+      found = rawStatement(client, nextNumber(table));
+      nextNumbers.set(table, found);
+    }
+    return (found.get({}) as { next: number }).next;
+  };
+  const change = (calls: readonly StatementCall[]): unknown => {
+    const next = new Map(numberedTables(calls).map((table) => [table, findNext(table)]));
+    return (next.size === 0 ? calls : withNumbers(calls, next)).map(call).at(-1);
+  };
+  const take = (step: Step): unknown => {
+    if ('method' in step) return call(step);
+    return change('last' in step ? step.last : step);
+  };
   const run = <Result>(work: Work<Result>): Result => {
     let step = work.next();
     while (!step.done) {

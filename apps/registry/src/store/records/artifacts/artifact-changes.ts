@@ -1,5 +1,6 @@
 import { type Change, EMPTY_DIGEST, type OciDigest, UnknownReferences } from '@krmhub/oci';
 import type { Artifact } from '../../artifacts/artifact-store.js';
+import { newNumber } from '../../sql/new-number.js';
 import { inList, type StatementCall, text, type Work } from '../../sql/statement.js';
 import {
   account,
@@ -14,14 +15,13 @@ import {
 } from './artifact-rows.js';
 
 /** What a repository has of some digests, and which of these were taken down. */
-const known = text<{ what: 'blob' | 'manifest' | 'taken' | 'last'; digest: OciDigest; id: number | null }>(
+const known = text<{ what: 'blob' | 'manifest' | 'taken'; digest: OciDigest; id: number }>(
   inList(
     (digests) => `SELECT 'blob' AS what, digest, 0 AS id FROM oci_blob
        WHERE repository = :repository AND digest IN ${digests}
      UNION ALL SELECT 'manifest', digest, id FROM oci_manifest
        WHERE repository = :repository AND digest IN ${digests}
-     UNION ALL SELECT 'taken', digest, 0 FROM takedown WHERE digest IN ${digests}
-     UNION ALL SELECT 'last', '', max(id) FROM oci_manifest`,
+     UNION ALL SELECT 'taken', digest, 0 FROM takedown WHERE digest IN ${digests}`,
     ':digests',
   ),
 );
@@ -41,6 +41,7 @@ export function* artifactChanges(artifacts: readonly AddedArtifact[]): Work<Stat
   const has = yield* readKnown(repository, artifacts);
   const changes: StatementCall[] = [];
   let added = 0;
+  let manifests = 0;
   // Two artifacts can have one blob, whose row is changed once.
   const blobs = new Map(
     artifacts.flatMap(({ at, blobs }) => blobs.map((blob) => [blob.digest, { blob, at }] as const)),
@@ -62,8 +63,9 @@ export function* artifactChanges(artifacts: readonly AddedArtifact[]): Work<Stat
     const unknown = needed.filter((one) => !isKnown(one));
     if (unknown.length > 0) throw new UnknownReferences(unknown);
     const stored = has.manifests.get(digest);
-    const id = stored ?? ++has.last;
+    const id = stored ?? newNumber('oci_manifest', manifests);
     if (stored === undefined) {
+      manifests += 1;
       added += manifest.size;
       has.manifests.set(digest, id);
       changes.push(insertManifestRow.later({ id, ...manifestRow(repository, manifest, { at, by }) }));
@@ -88,14 +90,12 @@ function* readKnown(repository: string, artifacts: readonly Artifact[]) {
     blobs: new Set<string>(),
     manifests: new Map<string, number>(),
     taken: new Set<string>(),
-    last: 0,
   };
   const rows = yield* known.all({ repository, digests: JSON.stringify([...new Set(digests)]) });
   for (const { what, digest, id } of rows) {
     if (what === 'blob') has.blobs.add(digest);
-    else if (what === 'manifest') has.manifests.set(digest, id!);
-    else if (what === 'taken') has.taken.add(digest);
-    else has.last = id ?? 0;
+    else if (what === 'manifest') has.manifests.set(digest, id);
+    else has.taken.add(digest);
   }
   return has;
 }

@@ -1,23 +1,25 @@
 import {
   type FunctionChange,
+  functionKey,
   type ReleaseRecord,
   RevisionConflict,
   runtimePins,
   tombstoneConflict,
 } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
-import { and, eq } from 'drizzle-orm';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { eq } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import { inserter } from '../../sql/insert.js';
+import { newNumber } from '../../sql/new-number.js';
 import type { WriteSql } from '../../sql/sql.js';
-import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
+import { change, lastly, type StatementCall, text, type Work } from '../../sql/statement.js';
 import { artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChanges } from '../events/append-event.js';
 import { releaseNotes } from '../schema/release-notes.js';
 import { releaseRuns } from '../schema/release-runs.js';
 import { releaseWords } from '../schema/release-words.js';
-import { functions, releaseBundles, releases } from '../schema/schema.js';
+import { functions, releases } from '../schema/schema.js';
 import { functionTakedowns } from '../takedowns/takedown-rows.js';
 import { addFile, fileRow } from './release-files.js';
 
@@ -27,30 +29,36 @@ interface State {
   id: number | null;
   kind: string | null;
   revision: number | null;
-  /** Whether the release exists. */
-  hasRelease: number;
+  /** ID and digest of the release; null without it. */
+  releaseId: number | null;
+  digest: Digest | null;
   /** Revision of the function after its last takedown; null without one. */
   takenDownAt: number | null;
   /** Revision of the signing policies; null without any. */
   policies: number | null;
-  lastFunction: number | null;
-  lastRelease: number | null;
 }
 
-// One statement: each is a round trip to PostgreSQL while other writes wait.
+// One statement: each is a round trip to PostgreSQL. Of what it reads, writes of other functions change nothing.
 const selectState = text<State>(
   `SELECT function.id, function.kind, function.revision,
-     EXISTS (SELECT 1 FROM release WHERE function_id = function.id AND release = :release) AS "hasRelease",
+     stored.id AS "releaseId", stored.digest,
      (SELECT max(revision) FROM takedown WHERE group_name = :group AND kind_folded = :kindFolded) AS "takenDownAt",
-     (SELECT revision FROM policy) AS policies,
-     (SELECT max(id) FROM function) AS "lastFunction", (SELECT max(id) FROM release) AS "lastRelease"
-   FROM (SELECT 1 AS one) AS one LEFT JOIN function ON group_name = :group AND kind_folded = :kindFolded`,
+     (SELECT revision FROM policy) AS policies
+   FROM (SELECT 1 AS one) AS one LEFT JOIN function ON group_name = :group AND kind_folded = :kindFolded
+     LEFT JOIN release AS stored ON stored.function_id = function.id AND stored.release = :release`,
 );
 const insertFunction = inserter(functions);
 const insertRelease = inserter(releases);
 const insertNotes = inserter(releaseNotes);
 const insertRun = inserter(releaseRuns);
 const insertWords = inserter(releaseWords);
+const setLifecycle = text<never>(
+  'UPDATE release SET yanked = :yanked, deprecated = :deprecated WHERE id = :id',
+);
+const putBundles = text<never>(
+  `INSERT INTO release_bundles (release, bundles) VALUES (:release, :bundles)
+   ON CONFLICT (release) DO UPDATE SET bundles = excluded.bundles`,
+);
 const insertPins = text<never>({
   sqlite: 'INSERT INTO release_pin (release, pin) SELECT :release, value FROM json_each(:pins)',
   postgres:
@@ -62,8 +70,8 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
   return async (change, artifacts = [], files = []) => {
     // A README can have the bytes of the definition.
     const rows = new Map(files.map(fileRow).map((row) => [row.digest, row]));
-    return write(function* () {
-      const { group, kind, release, event, origin } = change;
+    const { group, kind, release, event, origin } = change;
+    const work = function* () {
       const state = (yield* selectState.first({
         group,
         kindFolded: kind.toLowerCase(),
@@ -73,14 +81,16 @@ export function commitFunction({ write }: WriteSql, search: SearchIndex): Regist
       const fn = yield* functionChange(change, state, search);
       const changes = [
         fn.change,
-        ...(yield* releaseChanges(fn.id, change, state)),
+        ...releaseChanges(fn.id, change, state),
         ...[...rows.values()].map(addFile),
         ...(yield* artifactChanges(artifacts.map((one) => ({ ...one, at: event.at, by: event.by })))),
       ];
-      const sequence = (yield* together([...changes, ...eventChanges(event, origin)])) as { id: number };
+      const sequence = (yield* lastly([...changes, ...eventChanges(event, origin)])) as { id: number };
       yield* search.put(fn.id, change.search, fn.isNew);
       return { ...event, sequence: sequence.id };
-    });
+    };
+    // Also the name of its repository, which has no capitals.
+    return write(work, { of: functionKey({ group, kind }).toLowerCase() });
   };
 }
 
@@ -103,13 +113,13 @@ function* refuseConflict(
     const conflict = tombstoneConflict(yield* functionTakedowns(group, kind), release);
     if (conflict) throw conflict;
   }
-  if (state.hasRelease) throw refused(release, 'already exists');
+  if (state.releaseId !== null) throw refused(release, 'already exists');
 }
 
 /** Returns the change of the function row. `isNew`: search has no document of the name. */
 function* functionChange(
   { search: { group, kind, ...shown } }: FunctionChange,
-  { id, revision, takenDownAt, lastFunction }: State,
+  { id, revision, takenDownAt }: State,
   search: SearchIndex,
 ): Work<{ id: number; isNew: boolean; change: StatementCall }> {
   if (id !== null) {
@@ -121,7 +131,7 @@ function* functionChange(
   const takenOver = yield* search.takeOver(group, kind);
   const row = {
     ...shown,
-    id: takenOver ?? (yield* search.newId(lastFunction ?? 0)),
+    id: takenOver ?? (yield* search.newId()),
     group,
     kind,
     kindFolded: kind.toLowerCase(),
@@ -130,14 +140,14 @@ function* functionChange(
   return { id: row.id, isNew: takenOver === undefined, change: insertFunction.later(row) };
 }
 
-function* releaseChanges(
+function releaseChanges(
   functionId: number,
   { action, release, words }: FunctionChange,
-  { lastRelease }: State,
-): Work<StatementCall[]> {
+  { releaseId, digest }: State,
+): StatementCall[] {
   const { group: _group, kind: _kind, bundles: _bundles, notes, run, ...columns } = release;
   if (action === 'insert') {
-    const id = (lastRelease ?? 0) + 1;
+    const id = newNumber('release');
     const pins = runtimePins(release.definition);
     return [
       insertRelease.later({ ...columns, id, functionId }),
@@ -149,33 +159,17 @@ function* releaseChanges(
     ];
   }
   // Only the lifecycle and the bundles change: the bytes of a release never do.
-  const changed = yield* query((db) =>
-    db
-      .update(releases)
-      .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
-      .where(
-        and(
-          eq(releases.functionId, functionId),
-          eq(releases.release, release.release),
-          eq(releases.digest, release.digest),
-        ),
-      )
-      .returning({ id: releases.id }),
-  ).first();
-  if (changed === undefined) throw refused(release, 'is not stored with these bytes');
-  return bundlesChange(changed.id, release);
+  if (releaseId === null || digest !== release.digest)
+    throw refused(release, 'is not stored with these bytes');
+  const lifecycle = { yanked: json(release.yanked), deprecated: json(release.deprecated) };
+  return [setLifecycle.later({ id: releaseId, ...lifecycle }), ...bundlesChange(releaseId, release)];
 }
 
 function bundlesChange(id: number, { bundles = [] }: ReleaseRecord): StatementCall[] {
-  if (bundles.length === 0) return [];
-  const put = change((db) =>
-    db
-      .insert(releaseBundles)
-      .values({ release: id, bundles })
-      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } }),
-  );
-  return [put.later()];
+  return bundles.length === 0 ? [] : [putBundles.later({ release: id, bundles: json(bundles) })];
 }
+
+const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
 
 function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
   return new KrmhubError('conflict', `release ${group}/${kind}@${release} ${why}`);

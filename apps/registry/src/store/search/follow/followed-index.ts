@@ -1,3 +1,4 @@
+import { newNumber } from '../../sql/new-number.js';
 import type { SearchIndex } from '../search-index.js';
 
 /**
@@ -13,8 +14,8 @@ export const followedIndex: SearchIndex = {
     return undefined;
   },
   // biome-ignore lint/correctness/useYield: no other index has ids.
-  *newId(last) {
-    return last + 1;
+  *newId() {
+    return newNumber('function');
   },
   *refresh() {},
   *snapshotCommitted() {},
