@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Actor } from '@krmhub/catalog';
+import type { Actor, TokenRecord } from '@krmhub/catalog';
 import type { AuditAction } from '@krmhub/schema';
 import type { Context, Hono } from 'hono';
 import type { OpenSignIn } from './auth/open-sign-in.js';
@@ -66,6 +66,8 @@ export interface RequestVariables {
   tokenId?: string;
   /** The sign-in of the user of the request, from which the user can get more tokens. */
   signIn?: OpenSignIn;
+  /** The row of the token, from when the request came; it is used once. */
+  foundToken?: { hash: string; token: TokenRecord; at: number } | undefined;
   /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */
   recheckToken?: () => Promise<void>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */

@@ -12,12 +12,13 @@ import {
 import type { FunctionName, Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
+import type { RegistryStore } from '../store/registry-store.js';
 import type { Planner } from './planner.js';
 import { type ReviewDeps, reviewName } from './review-name.js';
 import type { Submission } from './submission.js';
 
 export interface PlanDeps extends ReviewDeps {
-  store: FunctionReader & ReviewDeps['store'];
+  store: Pick<RegistryStore, 'publishState'> & FunctionReader & ReviewDeps['store'];
   planner: Planner;
   clock: () => Date;
 }
@@ -50,11 +51,12 @@ export async function planRelease(
   { by, run, isAdministrator, allowBreaking, kindFolded }: PlanOptions,
 ): Promise<PlannedRelease> {
   const { store, planner, clock } = deps;
-  const current = await store.function(group, kind);
+  const { current, kinds, takedowns } = await store.publishState(group, kind);
   const { mediaType } = submission;
   const warnings =
-    current === undefined ? await reviewName(deps, { group, kind }, { isAdministrator, mediaType }) : [];
-  const takedowns = await store.takedowns(group, kind);
+    current === undefined
+      ? await reviewName(deps, { group, kind, kinds }, { isAdministrator, mediaType })
+      : [];
   const named = releaseReader(store, current);
   const predecessor = findPredecessor(current, release);
   const plan = await planner.plan({

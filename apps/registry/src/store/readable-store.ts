@@ -43,6 +43,11 @@ const GUARDS: Guards = {
     const see = sight();
     return found.filter((kind) => see.function({ group, kind }));
   },
+  publishState: (call, sight) => async (group, kind) => {
+    const see = sight();
+    const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
+    return { ...found, kinds: found.kinds.filter((one) => see.function({ group, kind: one })) };
+  },
   countFunctions: 'unseen',
   release: ofFunction(undefined),
   releaseFiles: ofFunction(undefined),

@@ -13,6 +13,7 @@ import type {
   AuditStore,
   ConsumerStore,
   EventStore,
+  FunctionRecord,
   FunctionStore,
   OwnerClaimStore,
   PolicyStore,
@@ -24,7 +25,7 @@ import type {
   UserStore,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
-import type { Digest } from '@krmhub/schema';
+import type { Digest, Takedown } from '@krmhub/schema';
 import type { ArtifactStore } from './artifacts/artifact-store.js';
 import type { DirectoryStore } from './directory-store.js';
 import type { LoginStore } from './login-store.js';
@@ -34,6 +35,15 @@ import type { SettingStore } from './setting-store.js';
 import type { SignInStore } from './sign-in-store.js';
 import type { UploadStore } from './upload-store.js';
 import type { WordStore } from './word-store.js';
+
+/** What a publish of a function depends on. */
+export interface PublishState {
+  /** The function before; undefined for a new one. */
+  current: FunctionRecord | undefined;
+  /** The other kinds of the group, in order, for a new function. */
+  kinds: string[];
+  takedowns: Takedown[];
+}
 
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
@@ -60,6 +70,8 @@ export interface RegistryStore
     UploadStore,
     WordStore,
     ManifestStore {
+  /** Returns what a publish depends on, with one read if nothing of it is there. */
+  publishState(group: string, kind: string): Promise<PublishState>;
   /**
    * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if
    * they do not match the digest.

@@ -16,6 +16,7 @@ import { fromList, query, text, type Work } from '../../sql/statement.js';
 import { releaseNotes } from '../schema/release-notes.js';
 import { releaseRuns } from '../schema/release-runs.js';
 import { functions, releaseBundles, releases } from '../schema/schema.js';
+import { functionTakedowns } from '../takedowns/takedown-rows.js';
 import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
 import { fileNames, releaseFileReader } from './release-files.js';
@@ -27,6 +28,7 @@ export type FunctionRows = Pick<
   | 'allFunctions'
   | 'groups'
   | 'kinds'
+  | 'publishState'
   | 'countFunctions'
   | 'release'
   | 'definitionsJson'
@@ -126,22 +128,40 @@ const selectKinds = query((db) =>
     .where(eq(functions.group, sql.placeholder('group')))
     .orderBy(functions.kind),
 );
+const selectPublishState = text<{ what: 'kind' | 'taken'; kind: string; id: number; revision: number }>(
+  `SELECT 'kind' AS what, kind, id, revision FROM function WHERE group_name = :group AND (kind_folded = :kindFolded
+     OR NOT EXISTS (SELECT 1 FROM function WHERE group_name = :group AND kind_folded = :kindFolded))
+   UNION ALL SELECT 'taken', kind, id, 0 FROM takedown WHERE group_name = :group AND kind_folded = :kindFolded
+   ORDER BY 2, 1`,
+);
 const counted = query((db) => db.select({ functions: count() }).from(functions));
 
 export function functionRows(database: Sql, search: SearchIndex): FunctionRows {
   const { read, readOne } = database;
   const records = functionRecords();
+  const recordOf = async (row: (FunctionName & { revision: number }) | undefined) => {
+    const known = row && records.known(row);
+    if (row === undefined || known !== undefined) return known;
+    // What changed since then is read with it.
+    return readOne(function* () {
+      const [record] = yield* records.read([row]);
+      return record && records.remember(record);
+    });
+  };
   return {
-    async function(group, kind) {
-      const row = await readOne(() => findFunction(group, kind));
-      const known = row && records.known(row);
-      // What changed since then is read with it.
-      return row === undefined || known !== undefined
-        ? known
-        : readOne(function* () {
-            const [record] = yield* records.read([{ group, kind }]);
-            return record && records.remember(record);
-          });
+    function: async (group, kind) => recordOf(await readOne(() => findFunction(group, kind))),
+
+    async publishState(group, kind) {
+      const kindFolded = kind.toLowerCase();
+      const rows = await readOne(() => selectPublishState.all({ group, kindFolded }));
+      const functions = rows.filter(({ what }) => what === 'kind');
+      const row = functions.find((one) => one.kind.toLowerCase() === kindFolded);
+      return {
+        current: await recordOf(row && { ...row, group }),
+        kinds: row === undefined ? functions.map((one) => one.kind) : [],
+        takedowns:
+          rows.length === functions.length ? [] : await readOne(() => functionTakedowns(group, kind)),
+      };
     },
 
     async functions(names) {
