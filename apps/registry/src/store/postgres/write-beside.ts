@@ -76,9 +76,7 @@ class Lane {
   /** What it reads next; undefined if it has read everything. */
   get reading(): Step | undefined {
     const step = this.#next();
-    if (step === undefined || 'last' in step) return undefined;
-    if ('method' in step && step.method !== 'run') return step;
-    throw new Error('work beside others changes something before its last changes');
+    return step === undefined || 'last' in step ? undefined : step;
   }
 
   get changes(): LastChanges | undefined {
@@ -89,6 +87,9 @@ class Lane {
   next(rows: unknown): void {
     try {
       this.#step = this.#work.next(rows);
+      const step = this.#next();
+      if (step === undefined || 'last' in step || ('method' in step && step.method !== 'run')) return;
+      throw new Error('work beside others changes something before its last changes');
     } catch (reason) {
       this.#failure = { reason };
     }
