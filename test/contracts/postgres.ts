@@ -17,6 +17,8 @@ export interface PostgresServer {
   createDatabase(options?: string): Promise<string>;
   /** Ends all connections, as a server that crashes. */
   restart(): Promise<void>;
+  /** Ends as its machine, without a restart. */
+  kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -25,8 +27,15 @@ export { postgresMissing };
 /** The data of a server without databases, for all servers of the run: making it takes seconds. */
 const EMPTY_DATA = path.join(tmpdir(), 'krmhub-empty-pg');
 
-/** Starts a server, which ends with this process, even if it is killed. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a server, which ends with this process, even if it is killed. A standby of another one follows that one, which
+ * from then on commits nothing that the standby does not have.
+ */
+export async function startPostgres({
+  standbyOf,
+}: {
+  standbyOf?: PostgresServer;
+} = {}): Promise<PostgresServer> {
   const bin = postgresPrograms()!;
   const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-pg-'));
   const user = serverUser();
@@ -34,7 +43,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   chmodSync(folder, 0o700);
   const as = user === undefined ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
   const data = path.join(folder, 'data');
-  if (!existsSync(EMPTY_DATA)) {
+  if (standbyOf === undefined && !existsSync(EMPTY_DATA)) {
     const initdb = ['-D', data, '-U', 'krmhub', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
     outputOf('setpriv', [...as, `${bin}/initdb`, ...initdb], { cwd: folder });
     try {
@@ -45,7 +54,11 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(data, { recursive: true });
     }
   }
-  outputOf('cp', ['--archive', EMPTY_DATA, data]);
+  if (standbyOf === undefined) outputOf('cp', ['--archive', EMPTY_DATA, data]);
+  else {
+    const backup = ['-h', standbyOf.folder, '-U', 'krmhub', '-D', data, '-R', '-c', 'fast', '--no-sync'];
+    outputOf('setpriv', [...as, `${bin}/pg_basebackup`, ...backup], { cwd: folder });
+  }
 
   const start = async () => {
     const settings = {
@@ -68,7 +81,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     const ready = new Promise<void>((resolve) => {
       createInterface(server.stderr!).on('line', (line) => {
         log += `${line}\n`;
-        if (line.includes('ready to accept connections')) resolve();
+        if (/ready to accept (?:read-only )?connections/.test(line)) resolve();
       });
     });
     await Promise.race([
@@ -86,6 +99,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   let end = await start();
   let databases = 0;
   const urlOf = (database: string) => `postgres://krmhub@/${database}?host=${encodeURIComponent(folder)}`;
+  if (standbyOf !== undefined) {
+    const primary = standbyOf.urlOf('postgres');
+    await query(primary, `ALTER SYSTEM SET synchronous_standby_names = '*'`);
+    await query(primary, 'SELECT pg_reload_conf()');
+  }
   return {
     folder,
     urlOf,
@@ -99,6 +117,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await end();
       end = await start();
     },
+    kill: () => end(),
     async stop() {
       await end();
       rmSync(folder, { recursive: true, force: true });

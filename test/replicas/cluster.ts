@@ -11,6 +11,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export interface Cluster {
   replicas: readonly Replica[];
   postgres: PostgresServer;
+  standby: PostgresServer | undefined;
   /** Between the processes and the S3 store. */
   s3: FaultyProxy;
   token: string;
@@ -129,6 +130,8 @@ export interface ClusterOptions {
   settings?: Record<string, string>;
   /** Minutes by which the clock of each further process is ahead or behind. */
   clockMinutes?: number;
+  /** Whether the database has a standby server, which the processes know. */
+  standby?: boolean;
 }
 
 /** Starts all; the first process creates the keys and the administrator, whose files the others get. */
@@ -137,9 +140,11 @@ export async function startCluster({
   count,
   settings = {},
   clockMinutes = 0,
+  standby: hasStandby = false,
 }: ClusterOptions): Promise<Cluster> {
   mkdirSync(folder, { recursive: true });
   const postgres = await startPostgres();
+  const standby = hasStandby ? await startPostgres({ standbyOf: postgres }) : undefined;
   let store: S3Server | undefined;
   let s3: FaultyProxy | undefined;
   const replicas: Replica[] = [];
@@ -149,6 +154,7 @@ export async function startCluster({
     for (const proxy of proxies) await proxy.close();
     await s3?.close();
     await store?.stop();
+    await standby?.stop();
     await postgres.stop();
   };
   try {
@@ -166,9 +172,16 @@ export async function startCluster({
         s3: await startTcpProxy({ port: Number(new URL(s3.endpoint).port) }),
       };
       proxies.push(connections.postgres, connections.s3);
+      let hosts = `127.0.0.1:${connections.postgres.port}`;
+      if (standby !== undefined) {
+        const other = await startTcpProxy({ path: path.join(standby.folder, '.s.PGSQL.5432') });
+        proxies.push(other);
+        hosts += `,127.0.0.1:${other.port}`;
+      }
+      const attributes = standby === undefined ? '' : '?target_session_attrs=read-write';
       const env = {
         ...S3_ENVIRONMENT,
-        KRMHUB_DATABASE_URL: `postgres://krmhub@127.0.0.1:${connections.postgres.port}${database}`,
+        KRMHUB_DATABASE_URL: `postgres://krmhub@${hosts}${database}${attributes}`,
         KRMHUB_BLOB_URL: store.blobUrl('registry', `http://127.0.0.1:${connections.s3.port}`),
         KRMHUB_WRITES_PER_MINUTE: '0',
         KRMHUB_REQUESTS_PER_MINUTE: '0',
@@ -194,6 +207,7 @@ export async function startCluster({
     return {
       replicas,
       postgres,
+      standby,
       s3,
       token,
       close,

@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { translatePostgresError } from './errors.js';
+import { PrimaryClient } from './hosts.js';
 import { clientConfig } from './pool.js';
+import { urlsOfHosts } from './url.js';
 
 /** Runs long work on a connection of its own, without limits on its statements. */
 export async function withClient<Result>(
@@ -21,7 +23,7 @@ export async function withClient<Result>(
 export async function connect(url: string): Promise<pg.Client> {
   let client: pg.Client | undefined;
   try {
-    client = new pg.Client(clientConfig(url));
+    client = new PrimaryClient(clientConfig(url));
     client.on('error', () => undefined);
     await client.connect();
     return client;
@@ -33,6 +35,7 @@ export async function connect(url: string): Promise<pg.Client> {
 
 /** Names a database for people, without the password. */
 export function describePostgres(url: string): string {
-  const { database, host, port } = new pg.Client(clientConfig(url));
-  return `the database ${database} on ${host}:${port}`;
+  const clients = urlsOfHosts(url).map((one) => new pg.Client(clientConfig(one)));
+  const hosts = clients.map(({ host, port }) => `${host}:${port}`);
+  return `the database ${clients[0]!.database} on ${hosts.join(' or ')}`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import type { Log } from '../../log.js';
 import type { Listening } from '../../workers/processes/shared-database.js';
+import { PrimaryClient } from './hosts.js';
 import { clientConfig } from './pool.js';
 
 /** The channel of all notifications. They say that there is something to read, not what. */
@@ -64,7 +64,7 @@ export class Listener implements Listening {
 
   /** Listens until the connection breaks. */
   async #listen(onConnected: () => void): Promise<void> {
-    const client = new pg.Client({ ...clientConfig(this.#url), query_timeout: ANSWER_MS });
+    const client = new PrimaryClient({ ...clientConfig(this.#url), query_timeout: ANSWER_MS });
     const ended = new AbortController();
     const { signal } = this.#closing;
     const end = () => ended.abort();

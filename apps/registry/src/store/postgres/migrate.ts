@@ -2,9 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import pg from 'pg';
+import type pg from 'pg';
 import { postgresMark, refuseMoved } from '../copy/move-mark.js';
 import { translatePostgresError } from './errors.js';
+import { PrimaryClient } from './hosts.js';
 import { numbered } from './numbered.js';
 import { writerConfig } from './pool.js';
 import { TIMES } from './processes/process-options.js';
@@ -32,7 +33,7 @@ export async function migratePostgres(url: string, { isMove = false, times = TIM
   // A migration of a large table takes longer than the statements of a pool may.
   let client: pg.Client | undefined;
   try {
-    client = new pg.Client(writerConfig(url));
+    client = new PrimaryClient(writerConfig(url));
     client.on('error', () => undefined);
     await client.connect();
     await refuseUnknownServer(client);

@@ -1,7 +1,8 @@
 import { KrmhubError } from '@krmhub/schema';
 import pg from 'pg';
+import { type HostsConfig, PrimaryClient } from './hosts.js';
 import { readTime } from './time.js';
-import { isPostgresUrl } from './url.js';
+import { isPostgresUrl, urlsOfHosts } from './url.js';
 
 /** Milliseconds for which opening a connection, or a free one of the pool, is waited for. */
 const CONNECT_MS = 10_000;
@@ -30,6 +31,7 @@ const MAX_CONNECTIONS = 10;
 export function openPool(url: string, connections = MAX_CONNECTIONS): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(url),
+    Client: PrimaryClient,
     max: connections,
     // BEGIN and the first statement of a read are sent together.
     pipeline: true,
@@ -46,24 +48,25 @@ export function openPool(url: string, connections = MAX_CONNECTIONS): pg.Pool {
 }
 
 /** Returns the configuration of a connection without limits on its statements. */
-export function clientConfig(url: string): pg.ClientConfig {
+export function clientConfig(url: string): HostsConfig {
   if (!isPostgresUrl(url)) {
     throw new KrmhubError('usage', 'the URL of the database is not valid', {
       hint: 'Use a URL as postgres://USER@HOST:5432/DATABASE.',
     });
   }
-  return {
-    connectionString: withSettings(url),
+  const configs = urlsOfHosts(url).map((one) => ({
+    connectionString: withSettings(one),
     application_name: 'krmhub',
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: valueTypes(),
-  };
+  }));
+  return { ...configs[0], ...(configs.length > 1 && { hosts: configs }) };
 }
 
 /** As `clientConfig`, for a process beside others that write. */
-export function writerConfig(url: string): pg.ClientConfig {
+export function writerConfig(url: string): HostsConfig {
   return { ...clientConfig(url), idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS };
 }
 

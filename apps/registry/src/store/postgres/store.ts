@@ -6,7 +6,7 @@
  * @module
  */
 
-import pg from 'pg';
+import type pg from 'pg';
 import { manifestStore } from '../records/artifacts/artifacts.js';
 import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
 import { uploadRows } from '../records/artifacts/uploads.js';
@@ -36,6 +36,7 @@ import { userRows } from '../records/tokens/users.js';
 import type { RegistryStore } from '../registry-store.js';
 import { followedIndex } from '../search/follow/followed-index.js';
 import { translatePostgresError } from './errors.js';
+import { PrimaryClient } from './hosts.js';
 import { openPool, writerConfig } from './pool.js';
 import { postgresSql } from './postgres-sql.js';
 import { type CountStatements, Session } from './session.js';
@@ -119,7 +120,7 @@ async function check(pool: pg.Pool, count: CountStatements, process: string | un
  */
 async function erase(url: string, process: WritingProcess): Promise<void> {
   // It takes longer than the statements of a pool may.
-  const client = new pg.Client(writerConfig(url));
+  const client = new PrimaryClient(writerConfig(url));
   client.on('error', () => undefined);
   try {
     await client.connect();

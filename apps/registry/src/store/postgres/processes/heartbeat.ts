@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { translatePostgresError } from '../errors.js';
+import { PrimaryClient } from '../hosts.js';
 import { clientConfig } from '../pool.js';
 import { CHANNEL, type LeaseName, lateAfter, lockConnection, type Times } from './process-table.js';
 
@@ -94,7 +95,7 @@ export class Heartbeat {
   async #connect(id: string): Promise<pg.Client> {
     // A server that does not answer must not take longer than it takes to be lost.
     const limit = this.#times.lost / 2;
-    const client = new pg.Client({
+    const client = new PrimaryClient({
       ...clientConfig(this.#url),
       connectionTimeoutMillis: limit,
       query_timeout: limit,
