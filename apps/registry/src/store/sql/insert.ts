@@ -31,7 +31,7 @@ export function inserter<Table extends SQLiteTable>(table: Table): Inserter<Infe
   const withKey = text<{ id: number }>(insert(columns));
   const withoutKey = text<{ id: number }>({
     sqlite: insert(others),
-    // As SQLite does: work that fails leaves no gap. No other writer adds a row meanwhile.
+    // As SQLite does: work that fails leaves no gap. No other writer numbers a row meanwhile.
     postgres: insert(others, `(SELECT coalesce(max("${key.name}"), 0) + 1 FROM "${getTableName(table)}")`),
   });
   const later = (row: InferInsertModel<Table>): StatementCall => {

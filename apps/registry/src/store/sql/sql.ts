@@ -12,8 +12,8 @@ export interface ReadSql {
 /** A database that is written. */
 export interface WriteSql {
   /**
-   * Runs work in a transaction that sees the newest state, with no other writer beside it; it is stored whole or not at
-   * all. Writes that arrive together share a transaction, except large ones.
+   * Runs work in a transaction that sees the newest state, with no other writer beside it, or with `of` no other one of
+   * that function; it is stored whole or not at all. Writes that arrive together share a transaction, except large ones.
    */
   write<Result>(work: () => Work<Result>, options?: WriteOptions): Promise<Result>;
 }

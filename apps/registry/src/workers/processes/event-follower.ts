@@ -17,8 +17,8 @@ export interface EventFollowerDeps {
 }
 
 /**
- * Follows the event log, to which all processes of a database append. One writer at a time commits, so an event is
- * never committed after one with a higher sequence.
+ * Follows the event log, to which all processes of a database append. One writer at a time numbers events and commits,
+ * so an event is never committed after one with a higher sequence.
  */
 export class EventFollower {
   readonly #deps: EventFollowerDeps;

@@ -9,7 +9,7 @@ const VALUES = ':at, :actor, :action, :object, :outcome, :credential, :address, 
 const hashed = (newline: string) =>
   `coalesce((SELECT hash FROM audit ORDER BY sequence DESC LIMIT 1), '') || ${newline} || '[' || ${NEXT} || ',' || :content`;
 
-// No other writer adds a row meanwhile, so there is one chain.
+// No other writer numbers a row meanwhile, so there is one chain.
 const insert = text<never>({
   sqlite: `INSERT INTO audit (${COLUMNS}) VALUES (${NEXT}, ${VALUES}, text_digest(${hashed('char(10)')}))`,
   postgres: `INSERT INTO audit (${COLUMNS}) VALUES (${NEXT}, ${VALUES},
