@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import pg from 'pg';
 import { type HostsConfig, PrimaryClient } from './hosts.js';
 import { readTime } from './time.js';
@@ -62,7 +63,7 @@ export function clientConfig(url: string): HostsConfig {
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: valueTypes(),
   }));
-  return { ...configs[0], ...(configs.length > 1 && { hosts: configs }) };
+  return { ...configs[0], ...defined({ hosts: configs.length > 1 ? configs : undefined }) };
 }
 
 /** As `clientConfig`, for a process beside others that write. */
