@@ -68,8 +68,8 @@ export interface RequestVariables {
   signIn?: OpenSignIn;
   /** The row of the token, from when the request came; it is used once. */
   foundToken?: { hash: string; token: TokenRecord; at: number } | undefined;
-  /** Rejects with `unauthorized` if the token of the request has been revoked since, or has expired. */
-  recheckToken?: () => Promise<void>;
+  /** Rejects if the token of the request has been revoked since, has expired, or has lost the right to the request. */
+  recheckToken?: () => Promise<TokenRecord>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
   recheckReader?: () => Promise<void>;
   /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */

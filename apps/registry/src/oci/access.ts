@@ -8,6 +8,7 @@ import {
   authenticateSecret,
   authenticateToken,
   lackingRights,
+  recheckRight,
   refuseForbidden,
 } from '../http/auth/authorize.js';
 import { checkToken, secretCredential, type TokenCredential } from '../http/auth/check-token.js';
@@ -184,6 +185,11 @@ export class RepositoryAccess {
     const missing = this.#lacks(record, repository, action);
     if (missing === undefined) {
       await this.#refuseNewGroup(record, repository, action);
+      recheckRight(c, (again) => {
+        const lost = this.#lacks(again, repository, action);
+        if (lost !== undefined)
+          throw new KrmhubError('forbidden', `the token "${again.name}" does not have ${lost}`);
+      });
       return record;
     }
     throw new OciError('DENIED', `the token "${record.name}" does not have ${missing}`, {

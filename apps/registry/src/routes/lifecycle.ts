@@ -1,10 +1,10 @@
 import { DeprecateRequest, ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { LifecycleAction, ReleaseRecord } from '@krmhub/catalog';
+import type { LifecycleAction, ReleaseRecord, TokenRecord } from '@krmhub/catalog';
 import { type FunctionName, formatReplacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authenticate, recheckToken, refuseToYank } from '../http/auth/authorize.js';
+import { authenticate, recheckRight, recheckToken, refuseToYank } from '../http/auth/authorize.js';
 import { type Caller, callerOf } from '../http/auth/caller.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -33,7 +33,9 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
 
   const authorizeYank = async (c: RegistryContext, name: FunctionName): Promise<Caller> => {
     const token = await authenticate(c, deps);
-    refuseToYank(deps.access.rules, token, name);
+    const refuse = (record: TokenRecord) => refuseToYank(deps.access.rules, record, name);
+    refuse(token);
+    recheckRight(c, refuse);
     return callerOf(c, token);
   };
 

@@ -156,10 +156,19 @@ async function begin(
   };
   const token = await find();
   c.set('tokenId', token.id);
-  c.set('recheckToken', async () => {
-    await find();
-  });
+  c.set('recheckToken', find);
   return token;
+}
+
+/** Also checks a right of the token again, each time that a write checks the token again: it can end meanwhile. */
+export function recheckRight(c: RegistryContext, refuse: (token: TokenRecord) => void): void {
+  const find = c.get('recheckToken');
+  if (find === undefined) return;
+  c.set('recheckToken', async () => {
+    const token = await find();
+    refuse(token);
+    return token;
+  });
 }
 
 /** Returns how a write checks the token of its request again, after it has waited. */
@@ -200,6 +209,7 @@ export async function authorize(
   const token = await authenticate(c, authority);
   const object = group === undefined ? 'registry' : { group, ...defined({ kind }) };
   await refuseForbidden(authority, token, action, object);
+  recheckRight(c, (again) => refuseLacking(authority.access.rules, again, action, object));
   return token;
 }
 

@@ -1,5 +1,6 @@
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyAccess } from '../../testing/access.js';
 import {
   definitionText,
   openTestRegistry,
@@ -59,6 +60,45 @@ describe('a token that is revoked while the body of a request arrives', () => {
     expect(await refused.text()).toContain('is revoked');
     expect(await registry.parts.store.lastEvent()).toBe(before);
     expect((await registry.parts.store.tokens()).map(({ name }) => name)).not.toContain('second');
+    expect(await registry.parts.store.repositories('', 10)).not.toContain('team/app');
+  });
+});
+
+describe('a right that ends while the body of a request arrives', () => {
+  const rules = (owner: string) => `teams: [{name: apps}, {name: ops}]
+groups:
+- {pattern: example.com, owner: ${owner}}
+repositories:
+- {pattern: "team/*", visibility: private}
+grants:
+- {to: {team: ${owner}}, may: [publish], in: {repository: "team/*"}}
+`;
+  const next = { ...set, release: '1.1.0' };
+
+  it.each([
+    ['publish', 'PUT', releasePath(next), 'application/yaml', definitionText(next)],
+    ['yank', 'POST', `${releasePath(set)}/yank`, 'application/json', '{"reason":"wrong"}'],
+    ['push', 'POST', `/v2/team/app/blobs/uploads/?digest=${sha256(Buffer.from(blob))}`, 'text/plain', blob],
+  ] as const)('does not %s', async (_, method, target, type, text) => {
+    await applyAccess(registry, rules('apps'));
+    expect((await registry.publish(set)).status).toBe(201);
+    const { secret } = await registry.token({ team: 'apps', scopes: ['publish', 'yank', 'push'] });
+    let before: number | undefined;
+    const body = new ReadableStream(
+      {
+        async pull(controller) {
+          await applyAccess(registry, rules('ops'));
+          before = await registry.parts.store.lastEvent();
+          controller.enqueue(Buffer.from(text));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': type };
+    const refused = await registry.request(target, { method, headers, body, duplex: 'half' } as RequestInit);
+    expect(refused.status, await refused.text()).toBe(403);
+    expect(await registry.parts.store.lastEvent()).toBe(before);
     expect(await registry.parts.store.repositories('', 10)).not.toContain('team/app');
   });
 });
