@@ -10,6 +10,9 @@ export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
 /** Keys of one issuer. */
 const MAX_KEYS = 100;
 const MIN_RSA_BITS = 2_048;
+/** Larger keys and exponents make each token that names the key cost milliseconds. Nobody uses them. */
+const MAX_RSA_BITS = 8_192;
+const MAX_RSA_EXPONENT = 2n ** 32n;
 /** Issuers whose keys are remembered. */
 const MAX_ISSUERS = 200;
 /** Milliseconds after which keys are fetched again. */
@@ -109,7 +112,9 @@ export function readKeys(value: JsonValue): JSONWebKeySet {
   }
   const usable = usableKeys(keys);
   if (usable.length === 0) {
-    throw new Error(`it has no RSA key of at least ${MIN_RSA_BITS} bits, and no P-256 key, with a \`kid\``);
+    throw new Error(
+      `it has no RSA key of at least ${MIN_RSA_BITS} and at most ${MAX_RSA_BITS} bits, and no P-256 key, with a \`kid\``,
+    );
   }
   return { keys: usable };
 }
@@ -136,7 +141,9 @@ function isSigningKey(key: JWK): boolean {
   if (key.use !== undefined && key.use !== 'sig') return false;
   try {
     const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = importPublicKey(key);
-    return type === 'rsa' ? details.modulusLength! >= MIN_RSA_BITS : details.namedCurve === 'prime256v1';
+    if (type !== 'rsa') return details.namedCurve === 'prime256v1';
+    const { modulusLength: bits = 0, publicExponent: exponent = 0n } = details;
+    return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS && exponent > 1n && exponent <= MAX_RSA_EXPONENT;
   } catch {
     return false;
   }
