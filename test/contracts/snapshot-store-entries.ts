@@ -32,6 +32,13 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       expect(await store().latestEntryRows('c', names)).toEqual([place('C', 'one')]);
       expect(await store().latestEntryRows('c', [])).toEqual([]);
       expect(await store().latestEntryRows('other')).toEqual([]);
+      const latestKinds = async (name: string) => {
+        const kinds: string[] = [];
+        for await (const { group, kind } of store().latestEntryNames(name)) kinds.push(`${group}/${kind}`);
+        return kinds;
+      };
+      expect(await latestKinds('c')).toEqual(['A', 'B', 'C'].map((kind) => `example.com/${kind}`));
+      expect(await latestKinds('other')).toEqual([]);
     });
 
     it('return the entries of the newest snapshot in order, with their sizes', async () => {

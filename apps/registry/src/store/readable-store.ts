@@ -124,6 +124,10 @@ const GUARDS: Guards = {
     const see = sight();
     return see.catalog(name) ? call(name, names?.filter(see.function)) : [];
   },
+  latestEntryNames: (call, sight) => (name) => {
+    const see = sight();
+    return see.catalog(name) ? filtered(call(name), see.function) : nothing();
+  },
   latestEntry: ofCatalog(undefined),
   snapshotEntryRows: ofCatalog([]),
   entryPage: (call, sight) => async (query) => {

@@ -138,23 +138,14 @@ async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): 
   return lookAlikeWarnings(groups, known);
 }
 
-/**
- * Stores the rendered entries in batches, each of which waits for the disk; the last of them in one transaction with
- * the refresh, unless that is large.
- */
+/** Stores the last rendered entries, in one transaction with the refresh unless that is large. */
 async function storeRefresh(
   store: Pick<RefreshDeps['store'], 'storeEntries' | 'commitRefresh'>,
   refresh: SourceRefresh,
   rendered: readonly RenderedEntry[],
 ): Promise<Event | undefined> {
-  const { buildBatch } = SERVER_LIMITS;
-  let start = 0;
-  for (; rendered.length - start > buildBatch; start += buildBatch) {
-    await store.storeEntries(rendered.slice(start, start + buildBatch));
-  }
-  const last = rendered.slice(start);
   // The refresh is not committed without its entries.
-  const stored = last.length === 0 ? undefined : store.storeEntries(last);
+  const stored = rendered.length === 0 ? undefined : store.storeEntries(rendered);
   const [event] = await Promise.all([store.commitRefresh(refresh), stored]);
   return event;
 }
@@ -179,7 +170,7 @@ interface PollResult {
   outcome: PollOutcome;
   /** Bytes of a copy that differs from the previous one. */
   bytes?: Uint8Array;
-  /** The new entries. */
+  /** The new entries that are not stored yet. */
   rendered: RenderedEntry[];
 }
 
@@ -227,7 +218,7 @@ async function pollSource(deps: RefreshDeps, before: Known, signal: AbortSignal)
 }
 
 async function evaluateFetched(
-  { root, reader, clock }: RefreshDeps,
+  { store, root, reader, clock }: RefreshDeps,
   { record, upstream, policies, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
   { bytes, storedBytes }: { bytes: Uint8Array; storedBytes: Uint8Array | undefined },
@@ -252,6 +243,7 @@ async function evaluateFetched(
     known,
     reading: pickReading(upstream),
     copy: storedBytes && { digest: record.copy!.digest, bytes: storedBytes },
+    onRendered: (some) => store.storeEntries(some),
   });
   if ('refused' in read) return failed(read.refused);
   const { rendered, ...contents } = read;

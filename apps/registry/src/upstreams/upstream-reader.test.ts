@@ -1,6 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { RenderedEntry } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
@@ -31,8 +33,9 @@ function readerThat(
     `import { appendFileSync, existsSync, readFileSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
-respondToFrames((bytes) => {
+respondToFrames((bytes, sendPart) => {
   const input = deserialize(bytes);
+  const part = (value) => sendPart(serialize(value));
   let said;
   const answer = (value) => { said = serialize(value); };
   ${body}
@@ -57,6 +60,7 @@ const read = (text: string, more: Partial<ReadRequest> = {}) =>
     source: 'c/theirs',
     known: [],
     reading: {},
+    onRendered: async () => undefined,
     ...more,
   });
 
@@ -135,6 +139,77 @@ describe('reading an upstream catalog', () => {
       refused: { problem: 'invalid-catalog', message: 'it takes too much time or memory to read' },
     });
     expect(await good).toMatchObject({ entries: [] });
+  });
+
+  describe('with more entries than one part has', () => {
+    const EMPTY = `{ entries: [], invalid: [], invalidEntries: 0, totals: { versions: 0, storedBytes: 0 } }`;
+    const kinds = Array.from({ length: 250 }, (_, at) => `Kind${at}`);
+    const text = catalogText(Object.fromEntries(kinds.map((kind) => [kind, 'text'])));
+
+    it('passes on each rendered entry once, the last with the result', async () => {
+      reader = new UpstreamReader();
+      const parts: (readonly RenderedEntry[])[] = [];
+      const onRendered = async (some: readonly RenderedEntry[]) => {
+        await setTimeout(5);
+        parts.push(some);
+      };
+      const result = await read(text, { onRendered });
+      if ('refused' in result) throw new Error(result.refused.message);
+      expect(parts.map((some) => some.length)).toEqual([100, 100]);
+      expect([...parts.flat(), ...result.rendered].map(({ digest }) => digest)).toEqual(
+        result.entries.map(({ definition }) => definition),
+      );
+      const again = await read(text, { known: result.entries.slice(10), onRendered });
+      expect(again).toMatchObject({ rendered: { length: 10 } });
+      expect(parts).toHaveLength(2);
+    });
+
+    it('rejects with an error of the caller, and reads the next catalog in another process', async () => {
+      readerThat(`part([process.pid]); part([2]); answer({ ...${EMPTY}, rendered: [] })`);
+      const pids: unknown[] = [];
+      const failing = read('x', {
+        async onRendered(some) {
+          pids.push(some[0]);
+          throw new Error('the disk is full');
+        },
+      });
+      const next = read('y', { onRendered: async (some) => void pids.push(some[0]) });
+      await expect(failing).rejects.toThrow('the disk is full');
+      expect(await next).toMatchObject({ entries: [] });
+      expect(pids).toEqual([expect.any(Number), expect.any(Number), 2]);
+      expect(pids[1]).not.toBe(pids[0]);
+    });
+
+    it('lets the process wait while the caller has much to store, which is none of its time', async () => {
+      const sent = path.join(folder, 'sent');
+      const large = 4_194_304;
+      readerThat(
+        `for (let at = 1; at <= 8; at++) { part(['x'.repeat(${large})]); appendFileSync(${JSON.stringify(sent)}, 'x'); }
+         answer({ ...${EMPTY}, rendered: [] })`,
+        2_000,
+      );
+      let sentEarly = 0;
+      let parts = 0;
+      const result = await read('x', {
+        async onRendered() {
+          parts += 1;
+          if (parts > 1) return;
+          await setTimeout(3_000);
+          sentEarly = readFileSync(sent, 'utf8').length;
+        },
+      });
+      expect(result).toMatchObject({ entries: [] });
+      expect(parts).toBe(8);
+      expect(sentEarly).toBeLessThan(5);
+    });
+
+    it.each([
+      ['one part', `part(Buffer.alloc(${SERVER_LIMITS.maxReadResultBytes}))`],
+      ['all parts', `const some = serialize(Buffer.alloc(16_777_216)); for (;;) sendPart(some)`],
+    ])('limits the size of %s', async (_, body) => {
+      readerThat(body);
+      expect(await read('x')).toMatchObject({ refused: { problem: 'invalid-catalog' } });
+    });
   });
 
   it('reuses a process for a while, unless it has read much', async () => {

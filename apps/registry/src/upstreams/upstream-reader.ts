@@ -28,7 +28,12 @@ export interface ReadInput {
   former?: FormerRead;
 }
 
+/** Rendered entries that were not known, before the response. */
+export type ReadPart = RenderedEntry[];
+
 export interface ReadRequest extends Omit<ReadInput, 'known' | 'former'> {
+  /** Called with rendered entries beyond those of the result. The next ones are read when it is done. */
+  onRendered(rendered: readonly RenderedEntry[]): Promise<void>;
   /** Digest of the bytes. */
   digest: Digest;
   /** The catalog and its source. */
@@ -45,7 +50,7 @@ export interface ReadCatalog {
   entries: Omit<UpstreamEntry, 'firstSeen'>[];
   /** Known entries that were not parsed, because their text is unchanged. */
   unchanged?: UpstreamEntryName[];
-  /** Rendered entries that were not known. */
+  /** The last rendered entries that were not known. */
   rendered: RenderedEntry[];
   invalid: InvalidEntry[];
   invalidEntries: number;
@@ -84,14 +89,13 @@ export class UpstreamReader {
       milliseconds?: number;
       megabytes?: number;
       idleMilliseconds?: number;
-      /** As many as processors by default. */
       processes?: number;
       log?: Pick<Log, 'error'>;
     } = {},
   ) {
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
       options;
-    const { processes = Math.min(availableParallelism(), SERVER_LIMITS.maxRefreshes) } = options;
+    const { processes = readProcesses(availableParallelism()) } = options;
     this.#processes = new ProcessPool({
       size: processes,
       startBytes: SERVER_LIMITS.startReadBytes,
@@ -123,7 +127,8 @@ export class UpstreamReader {
         reading,
         ...defined({ former }),
       };
-      const answer = (await this.#processes.call(input, bytes.byteLength)) as ReadResult;
+      const onPart = (part: unknown) => request.onRendered(part as ReadPart);
+      const answer = (await this.#processes.call(input, bytes.byteLength, onPart)) as ReadResult;
       if ('problem' in answer) return refused('invalid-catalog', answer.problem);
       this.#remember(request, answer);
       const { totals: _, ...read } = answer;
@@ -158,6 +163,11 @@ export class UpstreamReader {
   close(): Promise<void> {
     return this.#processes.close();
   }
+}
+
+/** The thread that stores what one process reads needs a processor too. */
+function readProcesses(processors: number): number {
+  return Math.max(1, Math.min(processors - 1, SERVER_LIMITS.maxRefreshes));
 }
 
 function isPlain(reading: Reading): boolean {

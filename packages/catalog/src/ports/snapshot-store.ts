@@ -82,6 +82,8 @@ export interface EntryReader {
     name: string,
     names?: readonly { group: string; kind: string }[],
   ): Promise<CatalogEntryRow[]>;
+  /** Returns the names of these rows, by group and kind in code unit order. Yields to other work between pages. */
+  latestEntryNames(name: string): AsyncIterable<FunctionName>;
   /** Returns the entry of a function in the newest state of a catalog, with the exact kind; otherwise undefined. */
   latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /** Returns the entry rows at a serial, by group and kind in code unit order. */

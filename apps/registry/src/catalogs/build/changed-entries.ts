@@ -138,18 +138,14 @@ class EntryComparison {
   }
 
   async compareAll(): Promise<void> {
-    const rows = new Map(
-      (await this.#store.latestEntryRows(this.#catalog.name)).map((row) => [nameKey(row), row]),
-    );
-    const readRows = async (functions: readonly FunctionCandidates[]) =>
-      functions.flatMap((one) =>
-        kindSpellings(one).flatMap((kind) => rows.get(nameKey({ ...one, kind })) ?? []),
-      );
-    const compareFunctions = async (functions: readonly FunctionCandidates[]) => {
-      await this.#compare(functions, readRows);
-      for (const one of functions)
-        for (const kind of kindSpellings(one)) rows.delete(nameKey({ ...one, kind }));
+    const left = new Set<string>();
+    for await (const name of this.#store.latestEntryNames(this.#catalog.name)) left.add(nameKey(name));
+    const readRows = async (names: readonly FunctionName[]) => {
+      const known = names.filter((name) => left.delete(nameKey(name)));
+      return known.length === 0 ? [] : this.#store.latestEntryRows(this.#catalog.name, known);
     };
+    const compareFunctions = (functions: readonly FunctionCandidates[]) =>
+      this.#compare(functions, (all) => readRows(all.flatMap(spelledNames)));
     for await (const batch of inBatches(this.#store.allFunctions())) {
       await compareFunctions(await this.#readCandidates(batch, batch));
     }
@@ -163,7 +159,11 @@ class EntryComparison {
       }
     }
     // No source provides these any more.
-    for (const row of rows.values()) this.#emptyEntry(row);
+    const names = [...left].map(keyedName);
+    for (let start = 0; start < names.length; start += SERVER_LIMITS.buildBatch) {
+      const rows = await readRows(names.slice(start, start + SERVER_LIMITS.buildBatch));
+      for (const row of rows) this.#emptyEntry(row);
+    }
   }
 
   /** Names may repeat a kind in other letter case. */
@@ -176,11 +176,9 @@ class EntryComparison {
     for (let start = 0; start < functionNames.length; start += SERVER_LIMITS.buildBatch) {
       const batch = functionNames.slice(start, start + SERVER_LIMITS.buildBatch).flat();
       const functions = await this.#readCandidates(batch, await this.#store.functions(batch));
-      await this.#compare(functions, async (all) => {
-        const spellings = all.flatMap((one) =>
-          kindSpellings(one).map((kind) => ({ group: one.group, kind })),
-        );
-        return this.#store.latestEntryRows(this.#catalog.name, [...spellings, ...batch].filter(isFirst));
+      await this.#compare(functions, (all) => {
+        const spelled = [...all.flatMap(spelledNames), ...batch];
+        return this.#store.latestEntryRows(this.#catalog.name, spelled.filter(isFirst));
       });
       await setImmediate();
     }
@@ -344,10 +342,10 @@ async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Returns every spelling of the kind under which there may be an entry row. */
-function kindSpellings({ kind, upstream }: FunctionCandidates): string[] {
+/** Returns the names, with every spelling of the kind, under which there may be an entry row. */
+function spelledNames({ group, kind, upstream }: FunctionCandidates): FunctionName[] {
   const others = [...(upstream?.values() ?? [])].flatMap((entries) => entries.map((entry) => entry.kind));
-  return [...new Set([kind, ...others])];
+  return [...new Set([kind, ...others])].map((spelling) => ({ group, kind: spelling }));
 }
 
 function isFirst({ group, kind }: FunctionName, index: number, all: readonly FunctionName[]): boolean {
@@ -363,4 +361,10 @@ function isWrittenByRecipe({ versions }: Selection): boolean {
 
 function nameKey({ group, kind }: FunctionName): string {
   return `${group}/${kind}`;
+}
+
+/** Returns the name of a key: no group has a slash. */
+function keyedName(key: string): FunctionName {
+  const slash = key.indexOf('/');
+  return { group: key.slice(0, slash), kind: key.slice(slash + 1) };
 }

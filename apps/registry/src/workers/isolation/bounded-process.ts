@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
-import { frameLength, HEADER_BYTES } from './frames.js';
+import { frameLength, HEADER_BYTES, readFrameLength } from './frames.js';
 
 export interface ProcessBounds {
   /** Time limit of one call. */
@@ -32,7 +32,19 @@ export class ProcessEnded extends Error {
   }
 }
 
+/** Handles a part of a response. The next one comes when it is done. */
+export type OnPart = (part: Buffer) => Promise<void>;
+
+export interface CallOptions {
+  /** Of all parts together. */
+  maxResponseBytes: number;
+  signal: AbortSignal;
+  onPart?: OnPart;
+}
+
 const MAX_OUTPUT_BYTES = 16_384;
+/** Bytes of parts that wait to be handled, with which the process waits. */
+const MAX_WAITING_BYTES = 8_388_608;
 /** Signals of a V8 process with a full heap, and of one that the system kills for memory. */
 const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
 /** Limit of processor seconds for each second of time: V8 collects garbage in other threads. */
@@ -109,13 +121,10 @@ export class BoundedProcess {
   }
 
   /**
-   * Sends an input and returns the response. Do not call it again before that. After ProcessEnded, start another one.
+   * Sends an input and returns the response, or the end of one with parts. Do not call it again before that. After
+   * ProcessEnded, or an error of `onPart`, start another one.
    */
-  async call(
-    input: Uint8Array,
-    { maxResponseBytes, signal }: { maxResponseBytes: number; signal: AbortSignal },
-  ): Promise<Buffer> {
-    const started = performance.now();
+  async call(input: Uint8Array, { maxResponseBytes, signal, onPart }: CallOptions): Promise<Buffer> {
     let stopped: ProcessEnded | undefined;
     const stop = (reason: ProcessEnded) => {
       stopped ??= reason;
@@ -124,13 +133,11 @@ export class BoundedProcess {
     const onAbort = () => stop(new ProcessEnded('broken-off', 'canceled'));
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
-    const timer = setTimeout(
-      () => stop(new ProcessEnded('exhausted', 'it took too long')),
-      this.#milliseconds,
+    const limit = new RunningTime(this.#milliseconds, () =>
+      stop(new ProcessEnded('exhausted', 'it took too long')),
     );
-    const answered = this.#frame(maxResponseBytes, () =>
-      stop(new ProcessEnded('exhausted', 'its output is too large')),
-    );
+    const onMore = () => stop(new ProcessEnded('exhausted', 'its output is too large'));
+    const answered = this.#response(maxResponseBytes, { onMore, onPart, limit });
     this.#child.stdin.write(frameLength(input));
     this.#child.stdin.write(input);
     try {
@@ -142,10 +149,9 @@ export class BoundedProcess {
       }
       throw this.#failure(result);
     } finally {
-      clearTimeout(timer);
+      this.#millisecondsUsed += limit.end();
       signal.removeEventListener('abort', onAbort);
       this.#onOutput = () => undefined;
-      this.#millisecondsUsed += performance.now() - started;
     }
   }
 
@@ -157,7 +163,8 @@ export class BoundedProcess {
    * Waits for the empty frame that `respondToFrames` writes first, so that loading does not count as time of a call.
    */
   async #ready(): Promise<void> {
-    const result = await Promise.race([this.#frame(0, () => this.kill()), this.#ending]);
+    const response = this.#response(0, { onMore: () => this.kill() });
+    const result = await Promise.race([response, this.#ending]);
     this.#onOutput = () => undefined;
     if (!Buffer.isBuffer(result)) throw this.#failure(result);
   }
@@ -167,20 +174,76 @@ export class BoundedProcess {
     return new ProcessEnded('failed', `it exited with ${signal ?? code}: ${output}`);
   }
 
-  /** Resolves with the next frame. Calls `onMore` if it exceeds `maxBytes`. */
-  #frame(maxBytes: number, onMore: () => void): Promise<Buffer> {
-    return new Promise((resolve) => {
-      const pieces: Buffer[] = [];
-      let size = 0;
-      let expected: number | undefined;
+  /**
+   * Resolves with the next frame that is not a part of a response, after the parts before it are handled. The process,
+   * and the limit on its time, wait while many bytes of them are not. Calls `onMore` if all exceed `maxBytes`.
+   */
+  #response(
+    maxBytes: number,
+    {
+      onMore,
+      onPart,
+      limit,
+    }: { onMore(): void; onPart?: OnPart | undefined; limit?: RunningTime | undefined },
+  ): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      let left = maxBytes;
+      const header = Buffer.alloc(HEADER_BYTES);
+      let frame: { bytes: Buffer; isPart: boolean } | undefined;
+      /** Bytes of the header, or of the frame after it. */
+      let filled = 0;
+      const fill = (target: Buffer, piece: Buffer): Buffer => {
+        const copied = piece.copy(target, filled);
+        filled += copied;
+        return piece.subarray(copied);
+      };
+      let handled = Promise.resolve();
+      let waitingBytes = 0;
+      const count = (bytes: number): void => {
+        waitingBytes += bytes;
+        const isMuch = waitingBytes > MAX_WAITING_BYTES;
+        if (isMuch === this.#child.stdout.isPaused()) return;
+        this.#child.stdout[isMuch ? 'pause' : 'resume']();
+        limit?.[isMuch ? 'pause' : 'resume']();
+      };
+      const handlePart = (part: Buffer): void => {
+        count(part.byteLength);
+        const before = handled;
+        const work = async () => {
+          await before;
+          await onPart?.(part);
+        };
+        handled = work().finally(() => count(-part.byteLength));
+        handled.catch((error: unknown) => {
+          this.kill();
+          reject(error);
+        });
+      };
       this.#onOutput = (piece) => {
-        pieces.push(piece);
-        size += piece.byteLength;
-        if (expected === undefined && size >= HEADER_BYTES) {
-          expected = HEADER_BYTES + Buffer.concat(pieces, HEADER_BYTES).readUInt32LE();
+        let rest = piece;
+        while (rest.byteLength > 0) {
+          if (frame === undefined) {
+            rest = fill(header, rest);
+            if (filled < HEADER_BYTES) return;
+            const { bytes, isPart } = readFrameLength(header);
+            left -= bytes;
+            if (left < 0) return onMore();
+            frame = { bytes: Buffer.allocUnsafe(bytes), isPart };
+            filled = 0;
+          }
+          rest = fill(frame.bytes, rest);
+          if (filled < frame.bytes.byteLength) return;
+          const { bytes, isPart } = frame;
+          frame = undefined;
+          filled = 0;
+          if (isPart) handlePart(bytes);
+          else if (rest.byteLength > 0) return onMore();
+          else
+            handled.then(
+              () => resolve(bytes),
+              () => undefined,
+            );
         }
-        if (expected !== undefined && (expected > HEADER_BYTES + maxBytes || size > expected)) onMore();
-        else if (size === expected) resolve(Buffer.concat(pieces).subarray(HEADER_BYTES));
       };
     });
   }
@@ -218,6 +281,41 @@ async function spawned(
   child.stdin.on('error', () => undefined);
   await once(child, 'spawn');
   return child;
+}
+
+/** Limits the time of a call, without the time during which the process waits for its caller. */
+class RunningTime {
+  readonly #milliseconds: number;
+  readonly #onEnd: () => void;
+  #used = 0;
+  #started: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor(milliseconds: number, onEnd: () => void) {
+    this.#milliseconds = milliseconds;
+    this.#onEnd = onEnd;
+    this.resume();
+  }
+
+  pause(): void {
+    clearTimeout(this.#timer);
+    if (this.#started !== undefined) this.#used += performance.now() - this.#started;
+    this.#started = undefined;
+  }
+
+  /** Returns the milliseconds that were used. */
+  end(): number {
+    this.#hasEnded = true;
+    this.pause();
+    return this.#used;
+  }
+
+  resume(): void {
+    if (this.#hasEnded) return;
+    this.#started = performance.now();
+    this.#timer = setTimeout(this.#onEnd, this.#milliseconds - this.#used);
+  }
 }
 
 /** Collects output up to `maxBytes`; the rest is dropped. */

@@ -14,6 +14,7 @@ export interface ProcessPoolOptions extends WarmProcessOptions {
 interface WaitingCall {
   input: unknown;
   bytes: number;
+  onPart: ((part: unknown) => Promise<void>) | undefined;
   resolve(response: Promise<unknown>): void;
 }
 
@@ -43,9 +44,9 @@ export class ProcessPool {
   }
 
   /** Rejects as `WarmProcess.call` does. `bytes` is the size of the input. */
-  call(input: unknown, bytes: number): Promise<unknown> {
+  call(input: unknown, bytes: number, onPart?: (part: unknown) => Promise<void>): Promise<unknown> {
     return new Promise((resolve) => {
-      this.#waiting.push({ input, bytes, resolve });
+      this.#waiting.push({ input, bytes, onPart, resolve });
       this.#startWaiting();
     });
   }
@@ -61,9 +62,9 @@ export class ProcessPool {
     while (this.#waiting.length > 0) {
       const next = this.#take();
       if (next === undefined) return;
-      const { input, bytes, resolve } = this.#waiting.shift()!;
+      const { input, bytes, onPart, resolve } = this.#waiting.shift()!;
       this.#runningBytes += bytes;
-      const response = next.call(input);
+      const response = next.call(input, onPart);
       resolve(response);
       const free = () => {
         this.#runningBytes -= bytes;

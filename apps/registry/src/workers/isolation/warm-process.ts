@@ -50,9 +50,9 @@ export class WarmProcess {
     this.#last = warmed.catch(() => undefined);
   }
 
-  /** Rejects with `ProcessEnded` if the process ends without a response, and with any error of starting it. */
-  call(input: unknown): Promise<unknown> {
-    const response = this.#last.then(() => this.#callProcess(input));
+  /** Rejects with `ProcessEnded` if the process ends without a response, and with any error of starting it or `onPart`. */
+  call(input: unknown, onPart?: (part: unknown) => Promise<void>): Promise<unknown> {
+    const response = this.#last.then(() => this.#callProcess(input, onPart));
     this.#last = response.catch(() => undefined);
     return response;
   }
@@ -64,13 +64,14 @@ export class WarmProcess {
     this.#takeIdleProcess()?.kill();
   }
 
-  async #callProcess(input: unknown): Promise<unknown> {
+  async #callProcess(input: unknown, onPart?: (part: unknown) => Promise<void>): Promise<unknown> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
     const running = this.#takeIdleProcess() ?? (await BoundedProcess.start(this.#module, this.#bounds));
     const response = await running.call(serialize(input), {
       maxResponseBytes: this.#maxResponseBytes,
       signal,
+      ...(onPart === undefined ? {} : { onPart: (part) => onPart(deserialize(part)) }),
     });
     this.#reuseProcess(running);
     return deserialize(response);

@@ -7,8 +7,9 @@
  * @module
  */
 
+import { setImmediate } from 'node:timers/promises';
 import type { CatalogRecord, IncludedFunction, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
-import { type Digest, KrmhubError } from '@krmhub/schema';
+import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
@@ -36,6 +37,7 @@ export type CatalogRows = Pick<
   | 'includedFunctions'
   | 'applyRecipe'
   | 'latestEntryRows'
+  | 'latestEntryNames'
   | 'latestEntry'
   | 'commitSnapshot'
   | 'snapshots'
@@ -100,6 +102,13 @@ const byDigest = query((db) =>
 const latestRows = text<EntryRow>(
   `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
    WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
+);
+/** Entry rows whose names are read before other work runs. */
+const NAMES_PAGE = 1_000;
+const latestNamesAfter = text<FunctionName>(
+  `SELECT group_name AS "group", kind FROM catalog_function
+   WHERE catalog = :name AND to_serial IS NULL AND (group_name, kind) > (:group, :kind)
+   ORDER BY group_name, kind LIMIT ${NAMES_PAGE}`,
 );
 const selectLatest = text<EntryRow>(
   fromList(
@@ -172,6 +181,17 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
         const given = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
         return (yield* selectLatest.all({ name: wanted, names: given })).map(toEntryRow);
       }),
+    async *latestEntryNames(wanted) {
+      let after: FunctionName = { group: '', kind: '' };
+      for (;;) {
+        const page = await readOne(() => latestNamesAfter.all({ name: wanted, ...after }));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < NAMES_PAGE) return;
+        after = last;
+        await setImmediate();
+      }
+    },
     latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
     commitSnapshot: commitSnapshot(database, search),
     snapshots: (wanted, limit, before = Number.MAX_SAFE_INTEGER) =>

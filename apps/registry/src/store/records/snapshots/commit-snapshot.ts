@@ -41,15 +41,21 @@ const put = text(
    DO UPDATE SET to_serial = NULL, entry = excluded.entry, selection = excluded.selection`,
 );
 
+/** Changes of one step: all of those of a large build take much memory. */
+const CHANGES_AT_ONCE = 2_000;
+
 export function commitSnapshot({ write }: WriteSql, search: SearchIndex): RegistryStore['commitSnapshot'] {
   return (build, artifact, signatureArtifact) => {
     const work = function* (): Work<void> {
       const { catalog, throughEvent, snapshot, segments, event, signature } = build;
       const next = yield* nextSerial(build);
-      const changes = [
-        ...build.entries.map(addEntry),
-        ...build.changed.flatMap((changed) => entryRowChanges(catalog, next, changed)),
-      ];
+      let changes = build.entries.map(addEntry);
+      for (const changed of build.changed) {
+        changes.push(...entryRowChanges(catalog, next, changed));
+        if (changes.length < CHANGES_AT_ONCE) continue;
+        yield* together(changes);
+        changes = [];
+      }
       let deleteUnused = function* (): Work<void> {};
       if (snapshot !== undefined) {
         const row = { ...snapshot, catalog, digest: snapshot.digests['catalog.yaml'] };
