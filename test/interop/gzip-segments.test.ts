@@ -59,7 +59,7 @@ beforeAll(async () => {
     ...segments.flatMap((segment, at) => (at === 0 ? [segment] : [between!, segment])),
     end!,
   ]);
-  const compressed = await Promise.all(segments.map(deflateSegment));
+  const compressed = await Promise.all(segments.map((text) => deflateSegment(text)));
   const stored = storedBlocks(between!, { final: false });
   const bytes = Buffer.concat([
     GZIP_HEADER,

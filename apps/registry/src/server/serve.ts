@@ -26,6 +26,7 @@ import { requestTarget } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { sentBlobs } from '../oci/sent-blobs.js';
 import { unknownHighlights } from '../web/home/highlights.js';
+import { limitHeapGrowth } from '../workers/isolation/heap-growth.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { prepareDraining } from './drain.js';
@@ -66,6 +67,7 @@ export async function startRegistry(
   options: { config: Config; signal?: AbortSignal; version?: string } & OpenOptions,
 ): Promise<RunningRegistry> {
   const { config, signal, version = 'unknown', ...given } = options;
+  if (given.inThread === undefined) limitHeapGrowth();
   const openFiles = await openFileLimit();
   const maxConnections = connectionsFor(openFiles);
   await refuseTakenPort(config);

@@ -205,8 +205,8 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
   /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
   /**
-   * Stores contents durably, before a build names them, and replaces those with the same digests. A takedown deletes
-   * those that no catalog names.
+   * Stores contents before a build names them, with which they are durable, and replaces those with the same digests. A
+   * takedown deletes those that no catalog names.
    */
   storeSegments(contents: readonly SegmentContent[]): Promise<void>;
   /** Deletes contents that no catalog names. Call it while no build runs. */
@@ -221,6 +221,6 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
     segments: SegmentChanges;
     documents: Record<SnapshotRendition, DocumentFacts>;
   }): Promise<boolean>;
-  /** Stores entries durably, before a build references them. */
+  /** Stores entries before a build or a sync references them, with which they are durable. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Body } from '../../http/bytes-response.js';
 import { Database } from '../../store/sqlite/driver.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { deflateSegment, FAST, inflateSegments } from '../segments/gzip.js';
 
 /** Treats every catalog as large: nothing is cached or compressed with brotli. */
 const LARGE = { maxCacheBytes: 100, maxBrotliBytes: 10 };
@@ -67,8 +68,26 @@ it.each(['catalog.yaml', 'catalog.json'])('serves a large %s under its other kin
   expect(gunzipSync(Buffer.from(await answer.arrayBuffer())).toString()).toBe(expected);
 });
 
-it('completes a response whose segments are replaced meanwhile', async () => {
+/** Compresses the segments of the newest snapshot as the first build of a large catalog does. */
+async function compressFast(): Promise<void> {
+  const { store } = registry.parts;
+  const segments = (await store.segments('default', (await newest()).serial))!;
+  const contents = await store.segmentContents(segments.map(({ digest }) => digest));
+  const compress = async (bytes: Uint8Array) =>
+    deflateSegment(await inflateSegments([bytes], new Uint8Array()), FAST);
+  for (const { digest, yaml, json } of contents.map((content) => content!)) {
+    const fast = { digest, yaml: await compress(yaml), json: await compress(json) };
+    expect(fast.yaml.byteLength).toBeGreaterThan(yaml.byteLength);
+    await store.storeSegments([fast]);
+  }
+}
+
+it.each([
+  ['completes a response', async () => undefined],
+  ['completes a response after the first build of a large catalog', compressFast],
+])('%s whose segments are replaced meanwhile', async (_, prepare) => {
   for (const kind of ['First', 'Second', 'Third']) await registry.publish({ kind, release: '1.0.0' });
+  await prepare();
   const snapshot = await newest();
   const { documents } = registry.parts;
   const renditions = ['catalog.yaml', 'krmfunctioncatalog.json'] as const;

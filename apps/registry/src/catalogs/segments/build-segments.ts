@@ -34,7 +34,7 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { HashedDocuments, SegmentTexts } from './checkpoint-hasher.js';
 import type { CatalogHashes, DocumentHasher } from './document-hasher.js';
-import { deflateSegment, joinTexts } from './gzip.js';
+import { deflateSegment, FAST, joinTexts } from './gzip.js';
 import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
 
 /** Segments that are compressed at the same time, besides other work. */
@@ -98,7 +98,8 @@ export async function buildSegments(
   const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
   const size = Math.max(previous?.functions ?? 0, changed.length);
   const hashes = await hasher.begin(header, size, isWhole ? undefined : { previous, firstChange });
-  const segments = new ChangedSegments(store, hashes, build, before);
+  const isFast = isWhole && size > SERVER_LIMITS.maxSmallBuildFunctions;
+  const segments = new ChangedSegments(store, hashes, build, { before, isFast });
   let functions = isWhole ? 0 : previous.functions;
   let at = findIndex(before, hashes.from, 0);
   for (const range of ranges) {
@@ -172,6 +173,7 @@ class ChangedSegments {
   readonly #catalog: string;
   readonly #changed: ReadonlyMap<string, CatalogEntryRow>;
   readonly #replacesContents: boolean;
+  readonly #isFast: boolean;
   readonly #made: MadeSegment[] = [];
   readonly #replaced: CatalogSegment[] = [];
   /** Segments that may be stored already. */
@@ -186,8 +188,9 @@ class ChangedSegments {
     store: SegmentStore,
     hashes: CatalogHashes,
     { header, changed, replacesContents = false }: SegmentsBuild,
-    before: readonly CatalogSegment[],
+    { before, isFast }: { before: readonly CatalogSegment[]; isFast: boolean },
   ) {
+    this.#isFast = isFast;
     this.#store = store;
     this.#hashes = hashes;
     this.#catalog = header.name;
@@ -294,7 +297,8 @@ class ChangedSegments {
   }
 
   async #compress(digest: Digest, { yaml, json }: SegmentTexts): Promise<void> {
-    const compressed = await Promise.all([deflateSegment(yaml), deflateSegment(json)]);
+    const level = this.#isFast ? ([FAST] as const) : [];
+    const compressed = await Promise.all([deflateSegment(yaml, ...level), deflateSegment(json, ...level)]);
     const content = { digest, yaml: compressed[0], json: compressed[1] };
     this.#contents.push(content);
     this.#waitingBytes += content.yaml.byteLength + content.json.byteLength;

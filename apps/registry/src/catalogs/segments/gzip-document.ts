@@ -9,7 +9,7 @@ import type {
 } from '@krmhub/catalog';
 import { compareFunctionNames } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
-import { deflateSegment, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
+import { deflateSegment, FAST, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
 
 /** Bytes of the segments that all responses read with one statement each: a client that reads slowly holds them. */
 const READ_BYTES = 4_194_304;
@@ -60,8 +60,8 @@ export async function* gzipPieces(
         const pieces: Uint8Array[] = [];
         for (let one = at; one < Math.min(at + SEGMENTS_OF_PIECE, until); one++) {
           const bytes = stored[one - start];
-          const name = segments[one]!;
-          pieces.push(...lead, bytes ?? (await remade(from, name, segments[one + 1], { frame, syntax })));
+          const segment = segments[one]!;
+          pieces.push(...lead, bytes ?? (await remade(from, segment, segments[one + 1], { frame, syntax })));
           lead = [between];
         }
         yield Buffer.concat(pieces);
@@ -99,19 +99,21 @@ function blocksAround(
 }
 
 /**
- * Compresses a segment again: a build replaced it since the response began. The same version of zlib gives the same
- * bytes.
+ * Compresses a segment again: a build replaced it since the response began. The same version of zlib gives as many
+ * bytes, which the response has announced.
  */
 async function remade(
   { store, snapshot }: { store: EntryReader; snapshot: SnapshotRecord },
-  first: FunctionName,
+  segment: StoredSegments[number],
   next: FunctionName | undefined,
   { frame, syntax }: Pick<GzipDocument, 'frame' | 'syntax'>,
 ): Promise<Uint8Array> {
   const texts: Uint8Array[] = [];
-  for await (const entry of store.entryTexts(snapshot.catalog, snapshot.serial, first)) {
+  for await (const entry of store.entryTexts(snapshot.catalog, snapshot.serial, segment)) {
     if (next !== undefined && compareFunctionNames(entry, next) >= 0) break;
     texts.push(entry[syntax]);
   }
-  return deflateSegment(joinTexts(texts, Buffer.from(frame.between)));
+  const text = joinTexts(texts, Buffer.from(frame.between));
+  const usual = await deflateSegment(text);
+  return usual.byteLength === segment.compressed[syntax] ? usual : deflateSegment(text, FAST);
 }

@@ -12,7 +12,7 @@ it('joins segments and stored text into one member', async () => {
   const member = Buffer.concat([
     GZIP_HEADER,
     stored(head, false),
-    ...(await Promise.all(texts.map(deflateSegment))),
+    ...(await Promise.all(texts.map((text) => deflateSegment(text)))),
     stored(Buffer.from('end'), true),
     gzipTrailer({ bytes: plain.byteLength, crc32: crc32(plain) }),
   ]);

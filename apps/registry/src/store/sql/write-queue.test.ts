@@ -14,7 +14,9 @@ async function runTransactions(names: readonly string[], max: number): Promise<s
     );
   });
   const isLarge = (name: string) => name === name.toUpperCase();
-  const written = names.map((name) => write(() => name, { isLarge: isLarge(name) }));
+  // A part is alone too.
+  const option = (at: number) => (at % 2 === 0 ? 'isLarge' : 'isPart');
+  const written = names.map((name, at) => write(() => name, { [option(at)]: isLarge(name) }));
   expect(await Promise.all(written)).toEqual(names);
   return transactions;
 }

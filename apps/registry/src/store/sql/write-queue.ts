@@ -8,6 +8,11 @@ export interface WriteOptions {
    * changes everything with `lastly`, and depends on no row that such a write changes.
    */
   of?: string;
+  /**
+   * Stores a part of what another write of the same store completes. It is durable at the latest with that one, and no
+   * other write shares its transaction.
+   */
+  isPart?: boolean;
 }
 
 /** Changed functions or entries from which a write is large. */
@@ -18,6 +23,7 @@ export interface PendingWrite<Given> {
   work: () => Given;
   isLarge: boolean;
   of: string | undefined;
+  isPart: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -55,9 +61,9 @@ export function writeQueue<Given>(
     }
     running = false;
   };
-  return (work, { isLarge = false, of } = {}) =>
+  return (work, { isPart = false, isLarge = isPart, of } = {}) =>
     new Promise((resolve, reject) => {
-      pending.push({ work, isLarge, of, resolve, reject });
+      pending.push({ work, isLarge, isPart, of, resolve, reject });
       if (!running) void runAll();
     });
 }

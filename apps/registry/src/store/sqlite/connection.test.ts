@@ -29,7 +29,8 @@ import * as tokens from '../records/schema/tokens.js';
 import * as trustedPublishers from '../records/schema/trusted-publishers.js';
 import * as uploads from '../records/schema/uploads.js';
 import * as upstream from '../records/schema/upstream-functions.js';
-import { openConnection } from './connection.js';
+import type { WriteOptions } from '../sql/write-queue.js';
+import { openConnection, openSecondConnection } from './connection.js';
 import { Database } from './driver.js';
 import { attempt } from './errors.js';
 import { openDatabaseState } from './state.js';
@@ -276,6 +277,32 @@ describe('a database file', () => {
     expect(client.pragma('synchronous', { simple: true })).toBe(1);
     expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
     close();
+  });
+
+  it('syncs its log with what completes a part, not with the part', async () => {
+    const main = openConnection(file);
+    main.client.exec('CREATE TABLE word (word)');
+    const { client, write, close } = openSecondConnection(file);
+    const settings = () =>
+      ['synchronous', 'wal_autocheckpoint'].map((name) => client.pragma(name, { simple: true }));
+    const insert = (word: string, options?: WriteOptions) =>
+      write(() => {
+        client.prepare('INSERT INTO word VALUES (?)').run(word);
+        if (word === 'fails') throw new Error('it fails');
+        return settings();
+      }, options);
+    const [full, relaxed] = [
+      [2, 1_000],
+      [1, 16_000],
+    ];
+    expect(await insert('one')).toEqual(full);
+    expect(await insert('two', { isPart: true })).toEqual(relaxed);
+    await expect(insert('fails', { isPart: true })).rejects.toThrow('it fails');
+    expect(settings()).toEqual(full);
+    expect(await insert('three')).toEqual(full);
+    expect(main.client.prepare('SELECT word FROM word').pluck().all()).toEqual(['one', 'two', 'three']);
+    close();
+    main.close();
   });
 
   it('is served by one process', async () => {

@@ -31,6 +31,9 @@ const MAX_WRITES_TOGETHER = 8;
  * the disk.
  */
 const MAX_LOG_PAGES = 8_000;
+/** The same while parts of a large change are written: moving the log less often writes fewer pages several times. */
+const MAX_LOG_PAGES_OF_PARTS = 16_000;
+const USUAL_LOG_PAGES = 1_000;
 /** Milliseconds after which a check reports that the database cannot be written. */
 const CHECK_PATIENCE_MS = 3_000;
 
@@ -216,10 +219,22 @@ function writeTogether(
     });
   });
 
+  /** The next commit that syncs the log syncs this one too. */
+  const writePart = (writes: readonly PendingWrite<unknown>[]) => {
+    client.pragma('synchronous = NORMAL');
+    client.pragma(`wal_autocheckpoint = ${MAX_LOG_PAGES_OF_PARTS}`);
+    try {
+      return transaction.immediate(writes);
+    } finally {
+      client.pragma('synchronous = FULL');
+      client.pragma(`wal_autocheckpoint = ${USUAL_LOG_PAGES}`);
+    }
+  };
+
   return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
     await log?.recover();
     const write = () => ({
-      settled: transaction.immediate(writes),
+      settled: writes[0]!.isPart && log === undefined ? writePart(writes) : transaction.immediate(writes),
       // At once: a read after the commit must find a sync to wait for.
       synced: log?.sync(),
     });

@@ -103,6 +103,8 @@ const latestRows = text<EntryRow>(
   `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
    WHERE catalog = :name AND to_serial IS NULL ORDER BY group_name, kind`,
 );
+/** Entries from which they are a part of a large build or sync. */
+const PART_ENTRIES = 100;
 /** Entry rows whose names are read before other work runs. */
 const NAMES_PAGE = 1_000;
 const latestNamesAfter = text<FunctionName>(
@@ -219,9 +221,12 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
     ...entryTexts(database),
     ...segmentRows(database),
     storeEntries: (added) =>
-      write(function* () {
-        yield* together(added.map(addEntry));
-      }),
+      write(
+        function* () {
+          yield* together(added.map(addEntry));
+        },
+        { isPart: added.length >= PART_ENTRIES },
+      ),
     entries: (digests) =>
       readOne(function* () {
         if (digests.length === 0) return new Map<Digest, RenderedEntry>();

@@ -165,9 +165,12 @@ export function segmentRows({
         return digests.map((digest) => found.get(digest));
       }),
     storeSegments: (contents) =>
-      write(function* () {
-        yield* together(contents.map(addContent));
-      }),
+      write(
+        function* () {
+          yield* together(contents.map(addContent));
+        },
+        { isPart: true },
+      ),
     addSegments: ({ catalog, serial, segments, documents }) =>
       write(function* () {
         if (!(yield* isNewest(catalog, serial))) return false;
