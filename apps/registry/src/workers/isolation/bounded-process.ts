@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
 import { frameLength, HEADER_BYTES, readFrameLength } from './frames.js';
+import { RunningTime } from './running-time.js';
 
 export interface ProcessBounds {
   /** Time limit of one call. */
@@ -281,41 +282,6 @@ async function spawned(
   child.stdin.on('error', () => undefined);
   await once(child, 'spawn');
   return child;
-}
-
-/** Limits the time of a call, without the time during which the process waits for its caller. */
-class RunningTime {
-  readonly #milliseconds: number;
-  readonly #onEnd: () => void;
-  #used = 0;
-  #started: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #hasEnded = false;
-
-  constructor(milliseconds: number, onEnd: () => void) {
-    this.#milliseconds = milliseconds;
-    this.#onEnd = onEnd;
-    this.resume();
-  }
-
-  pause(): void {
-    clearTimeout(this.#timer);
-    if (this.#started !== undefined) this.#used += performance.now() - this.#started;
-    this.#started = undefined;
-  }
-
-  /** Returns the milliseconds that were used. */
-  end(): number {
-    this.#hasEnded = true;
-    this.pause();
-    return this.#used;
-  }
-
-  resume(): void {
-    if (this.#hasEnded) return;
-    this.#started = performance.now();
-    this.#timer = setTimeout(this.#onEnd, this.#milliseconds - this.#used);
-  }
 }
 
 /** Collects output up to `maxBytes`; the rest is dropped. */

@@ -71,7 +71,7 @@ export class WarmProcess {
     const response = await running.call(serialize(input), {
       maxResponseBytes: this.#maxResponseBytes,
       signal,
-      ...(onPart === undefined ? {} : { onPart: (part) => onPart(deserialize(part)) }),
+      onPart: async (part) => onPart?.(deserialize(part)),
     });
     this.#reuseProcess(running);
     return deserialize(response);
