@@ -1,6 +1,7 @@
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyAccess } from '../../testing/access.js';
+import { TestBrowser } from '../../testing/operator-session.js';
 import {
   definitionText,
   openTestRegistry,
@@ -100,5 +101,37 @@ grants:
     expect(refused.status, await refused.text()).toBe(403);
     expect(await registry.parts.store.lastEvent()).toBe(before);
     expect(await registry.parts.store.repositories('', 10)).not.toContain('team/app');
+  });
+
+  it('does not yank by a form', async () => {
+    await applyAccess(registry, rules('apps'));
+    expect((await registry.publish(set)).status).toBe(201);
+    const { secret } = await registry.token({ team: 'apps', scopes: ['publish', 'yank'] });
+    const browser = new TestBrowser(registry);
+    await browser.signIn(secret);
+    const formKey = await browser.formKey();
+    const body = new ReadableStream(
+      {
+        async pull(controller) {
+          await applyAccess(registry, rules('ops'));
+          controller.enqueue(
+            Buffer.from(new URLSearchParams({ formKey, do: 'yank', reason: 'x' }).toString()),
+          );
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const headers = {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Origin: 'http://registry.test',
+      Cookie: browser.cookie,
+    };
+    const target = `/operate/releases/example.com/${set.kind}/${set.release}`;
+    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+    expect((await registry.request(target, init)).status).toBe(403);
+    expect(
+      (await registry.parts.store.release('example.com', set.kind, set.release))?.yanked,
+    ).toBeUndefined();
   });
 });

@@ -21,6 +21,7 @@ import {
   authenticateSecret,
   authenticateToken,
   authenticateUser,
+  recheckRight,
   refuseLacking,
 } from '../../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../../http/auth/caller.js';
@@ -125,7 +126,8 @@ export class OperatorPages {
         const key = given.getAll(FORM_KEY);
         given.delete(FORM_KEY);
         if (key.length === 1 && belongsToSession(operator.session, key[0]!)) {
-          return handler(c, { ...input, form: checkForm(given, schema) }, operator);
+          const rules = this.#deps.access.rules;
+          return handler(c, { ...input, form: checkForm(given, schema) }, { ...operator, rules });
         }
         if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
         throw new KrmhubError('forbidden', 'nothing was changed: the form belongs to an earlier session', {
@@ -235,7 +237,10 @@ export class OperatorPages {
       return privateResponse(c, this.#deps.site, { ...page, body });
     };
     try {
-      if (needs !== undefined) refuseLacking(operator.rules, operator.token, needs);
+      if (needs !== undefined) {
+        refuseLacking(operator.rules, operator.token, needs);
+        recheckRight(c, (again) => refuseLacking(this.#deps.access.rules, again, needs));
+      }
       const response = await work();
       return response instanceof Response ? response : framed(response);
     } catch (error) {

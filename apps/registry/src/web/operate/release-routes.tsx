@@ -4,9 +4,10 @@ import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
 import type { ConsumerStore, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckToken, refuseToYank } from '../../http/auth/authorize.js';
+import { recheckRight, recheckToken, refuseToYank } from '../../http/auth/authorize.js';
 import { type Caller, callerOf } from '../../http/auth/caller.js';
 import { countConsumers, mayCountConsumers } from '../../http/auth/count-consumers.js';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
@@ -81,6 +82,7 @@ export type ReleasePageDeps = LifecycleDeps &
       LifecycleDeps['store'] &
       TakeDownReleaseDeps['store'];
     snapshotBuilder: LifecycleDeps['snapshotBuilder'] & TakeDownReleaseDeps['snapshotBuilder'];
+    access: KnownAccess;
     site: Site;
   };
 
@@ -149,8 +151,10 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     RELEASE_PAGE_ROUTES.changeRelease,
     { form: LifecycleForm },
     async (c, { params: name, form }, operator) => {
-      const { rules, token } = operator;
-      refuseToYank(rules, token, name);
+      const { token } = operator;
+      const refuse = (record: TokenRecord) => refuseToYank(deps.access.rules, record, name);
+      refuse(token);
+      recheckRight(c, refuse);
       const { reason = '', replacement = '' } = form;
       const typed = { reason, replacement };
       const wanted = lifecycleRequest(form.do, typed);
