@@ -8,10 +8,11 @@ import { AT } from './sample-records.js';
 export function catalogContract(store: () => RegistryStore): void {
   const { apply, cut, kindsAt } = sampleBuilds(store);
 
+  const deletion = { at: AT, by: 'admin', reason: 'merged', restorableUntil: '2031-01-01T00:00:00.000Z' };
+  const event = { type: 'catalog.deleted' as const, at: AT, by: 'admin', catalog: 'platform' };
+  const remove = (name = 'platform') => store().deleteCatalog({ name, deletion, event });
+
   describe('deleted catalogs', () => {
-    const deletion = { at: AT, by: 'admin', reason: 'merged', restorableUntil: '2031-01-01T00:00:00.000Z' };
-    const event = { type: 'catalog.deleted' as const, at: AT, by: 'admin', catalog: 'platform' };
-    const remove = (name = 'platform') => store().deleteCatalog({ name, deletion, event });
     const restore = (name = 'platform') =>
       store().restoreCatalog({ name, at: AT, event: { ...event, type: 'catalog.restored' } });
 
@@ -166,6 +167,22 @@ export function catalogContract(store: () => RegistryStore): void {
       await expect(cut('c', [], 'x', { throughEvent })).rejects.toThrow(RevisionConflict);
       await cut('c', [], 'x');
       expect((await store().catalog('c'))?.throughEvent).toBe(2);
+    });
+
+    it('are marked as built through later events, except those that are due for a full build', async () => {
+      for (const name of ['built', 'new', 'left', 'gone']) await apply(name, 'r');
+      for (const name of ['built', 'left', 'gone']) await cut(name, [place('A', 'one')], name);
+      await remove('gone');
+      const last = await store().lastEvent();
+      await store().passOver(['built', 'new', 'gone'], last);
+      const through = async (name: string) => (await store().catalog(name))?.throughEvent;
+      expect([await through('built'), await through('new')]).toEqual([last, 0]);
+      expect(await through('left')).toBeLessThan(last);
+      await store().passOver(['built'], last - 1);
+      expect(await through('built')).toBe(last);
+      await apply('built', 'other', 'r');
+      await store().passOver(['built'], await store().lastEvent());
+      expect(await through('built')).toBe(0);
     });
 
     it('let exactly one of 50 builds succeed', async () => {

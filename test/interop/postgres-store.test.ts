@@ -8,6 +8,7 @@ import { openStore } from '../../apps/registry/src/store/open-store.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPostgresStore } from '../../apps/registry/src/store/postgres/store.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
+import { catalogBuildsContract } from '../contracts/catalog-builds.js';
 import { manifestStoreContract } from '../contracts/manifest-store.js';
 import { postgresMissing, query } from '../contracts/postgres.js';
 import { registryStoreContract } from '../contracts/registry-store.js';
@@ -87,6 +88,7 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
     };
   };
   registryStoreContract('PostgreSQL', open);
+  catalogBuildsContract('PostgreSQL', open);
   manifestStoreContract('PostgreSQL', async () => {
     const { store, ...harness } = await open();
     return {

@@ -102,6 +102,7 @@ const GUARDS: Guards = {
     const found = call(group, see.function({ group, kind }) ? kind : NO_NAME);
     return found.then((names) => names.filter(see.catalog));
   },
+  catalogsNaming: 'unseen',
   includedFunctions: (call, sight) => async (name) => {
     const see = sight();
     return (await call(see.catalog(name) ? name : NO_NAME)).filter(see.function);
@@ -241,7 +242,14 @@ const GUARDS: Guards = {
     ...['commitFunction', 'commitTakedown', 'completeTakedown', 'allowRuntimes', 'unfinishedTakedowns'],
     ...['finishTakedowns', 'deleteCatalog', 'restoreCatalog', 'catalogsToPurge', 'startPurge', 'purgeRows'],
     ...['collectEntries', 'applyRecipe', 'commitSnapshot', 'renewSignature', 'storeSegments', 'addSegments'],
-    ...['deleteUnusedSegments', 'storeEntries', 'commitRefresh', 'advanceCatalogClock', 'profileBlob'],
+    ...[
+      'deleteUnusedSegments',
+      'passOver',
+      'storeEntries',
+      'commitRefresh',
+      'advanceCatalogClock',
+      'profileBlob',
+    ],
     ...['recordProfileBlobs', 'storedProfile', 'recordProfile', 'deleteProfiles', 'deleteWithdrawnProfiles'],
     ...[
       'createToken',

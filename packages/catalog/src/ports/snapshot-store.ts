@@ -55,6 +55,11 @@ export interface CatalogReader {
   deletedCatalog(name: string): Promise<(CatalogTombstone & { recipe: string }) | undefined>;
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
+  /**
+   * Returns the catalogs that have or had entry rows of one of these functions, ignoring the case of kinds, or whose
+   * sources have entries in one of their groups.
+   */
+  catalogsNaming(functions: readonly FunctionName[]): Promise<string[]>;
   /** Returns the functions that any snapshot of the catalog contains, ignoring the case of kinds; by name. */
   includedFunctions(name: string): Promise<IncludedFunction[]>;
   /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
@@ -202,6 +207,11 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
    * applied by another party meanwhile.
    */
   commitSnapshot(cut: SnapshotBuild): Promise<void>;
+  /**
+   * Marks catalogs as built through an event, because no event after their last build changes them. Leaves out those
+   * that are due for a full build.
+   */
+  passOver(catalogs: readonly string[], throughEvent: number): Promise<void>;
   /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
   /**

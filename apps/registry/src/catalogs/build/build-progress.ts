@@ -5,11 +5,24 @@ export class BuildProgress {
   /** Every catalog, and search. */
   readonly all = new EventHighWaterMark();
   readonly #catalogs = new Map<string, EventHighWaterMark>();
+  /** The event that catalogs without a mark include. */
+  #others = -1;
 
   of(catalog: string): EventHighWaterMark {
-    const known = this.#catalogs.get(catalog) ?? new EventHighWaterMark();
-    this.#catalogs.set(catalog, known);
-    return known;
+    const known = this.#catalogs.get(catalog);
+    if (known !== undefined) return known;
+    const mark = new EventHighWaterMark();
+    mark.event = this.#others;
+    this.#catalogs.set(catalog, mark);
+    return mark;
+  }
+
+  /** All catalogs include the event, except those that are behind. */
+  passOver(event: number, behind: Iterable<string>): void {
+    const kept = new Set(behind);
+    for (const name of kept) this.of(name);
+    this.#others = Math.max(this.#others, event);
+    for (const [name, mark] of this.#catalogs) if (!kept.has(name)) mark.event = Math.max(mark.event, event);
   }
 
   /** Reports whether all catalogs, or the named ones, include the event. */

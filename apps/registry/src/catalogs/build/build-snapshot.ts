@@ -1,6 +1,7 @@
 import {
   type CatalogRecord,
   catalogReaders,
+  followsRegistryPolicies,
   type NewEvent,
   reportSources,
   type SnapshotBuild,
@@ -15,13 +16,15 @@ import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { snapshotArtifact } from '../../store/artifacts/release-artifact.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import { storedAccess } from '../../store/stored-access.js';
+import { storedPolicies } from '../../store/stored-policies.js';
 import { catalogHeader } from '../catalog-header.js';
 import { type BuiltSegments, buildSegments, type SegmentsBuild } from '../segments/build-segments.js';
 import { DamagedSegments, type DocumentHasher } from '../segments/document-hasher.js';
 import { snapshotDigest } from '../segments/snapshot-digest.js';
 import { type SigningDeps, signSnapshot, snapshotDigests } from '../sign/sign-snapshot.js';
 import { storedRecipe } from '../stored-recipe.js';
-import { type EntryStore, findChangedEntries } from './changed-entries.js';
+import { type ChangedEntries, findChangedEntries } from './changed-entries.js';
+import type { ComparedCatalog, EntryStore } from './entry-comparison.js';
 
 export interface BuildSnapshotDeps {
   store: EntryStore & ArtifactStore;
@@ -74,7 +77,7 @@ async function tryBuildSnapshot(
   name: string,
   { throughEvent, catalog, sources, changed: named }: BuildState,
 ): Promise<SnapshotRecord | undefined> {
-  const { store, signing, clock } = deps;
+  const { store } = deps;
   if (catalog === undefined) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
     if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
@@ -82,12 +85,21 @@ async function tryBuildSnapshot(
   }
   const recipe = storedRecipe(catalog);
   const mayContain = catalogReaders(await storedAccess(store), name);
-  const { changed, entries, snapshotChanged } = await findChangedEntries(store, catalog, recipe, {
-    throughEvent,
-    sources,
-    mayContain,
-    ...defined({ changed: named }),
-  });
+  const policies = followsRegistryPolicies(recipe) ? (await storedPolicies(store)).policies : undefined;
+  const compared: ComparedCatalog = { catalog, recipe, sources, policies, mayContain };
+  const changes = await findChangedEntries(store, compared, throughEvent, named);
+  return commitChanges(deps, compared, throughEvent, changes);
+}
+
+/** Commits the changes of a catalog, with a snapshot if there is a change in it. */
+export async function commitChanges(
+  deps: BuildSnapshotDeps,
+  { catalog, recipe, sources, mayContain }: ComparedCatalog,
+  throughEvent: number,
+  { changed, entries, snapshotChanged }: ChangedEntries,
+): Promise<SnapshotRecord | undefined> {
+  const { store, signing, clock } = deps;
+  const { name } = catalog;
   const cut: SnapshotBuild = {
     catalog: name,
     expectedThroughEvent: catalog.throughEvent,

@@ -1,3 +1,4 @@
+import type { CatalogRecord } from '@krmhub/catalog';
 import { afterEach, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RegistryStore } from '../../store/registry-store.js';
@@ -18,15 +19,17 @@ function holding(
   const going = new Promise<void>((resolve) => {
     letGo = resolve;
   });
+  const { largeCatalogFunctions: functions } = SERVER_LIMITS;
+  const enlarged = (one: CatalogRecord): CatalogRecord =>
+    large === 'catalog' && one.name === 'large' && one.newest !== undefined
+      ? { ...one, newest: { ...one.newest, functions } }
+      : one;
   return (store) => ({
     ...store,
-    async catalogs() {
-      const { largeCatalogFunctions: functions } = SERVER_LIMITS;
-      return (await store.catalogs()).map((one) =>
-        large === 'catalog' && one.name === 'large' && one.newest !== undefined
-          ? { ...one, newest: { ...one.newest, functions } }
-          : one,
-      );
+    catalogs: async () => (await store.catalogs()).map(enlarged),
+    async catalog(name) {
+      const found = await store.catalog(name);
+      return found && enlarged(found);
     },
     async changedFunctions(after, through, catalog) {
       const names = await store.changedFunctions(after, through, catalog);
@@ -67,7 +70,7 @@ it.each(['changes', 'catalog'] as const)(
     await registry.waitForCatalogs();
     const { snapshotBuilder, store } = registry.parts;
 
-    await registry.publish({ kind: 'First', release: '1.0.0' }, '');
+    await registry.publish({ group: 'large.example.org', kind: 'First', release: '1.0.0' }, '');
     await isHeld;
     // The large build is waiting, and this publish reports the snapshot of the catalog that lists the function.
     const { status, body } = await registry.publish({ kind: 'Second', release: '1.0.0' });

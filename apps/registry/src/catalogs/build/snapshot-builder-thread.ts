@@ -26,6 +26,7 @@ export interface SnapshotReports {
   retainedCatalogs(names: readonly string[]): void;
   snapshot(snapshot: SnapshotRecord): void;
   built(catalog: { name: string; event: number }): void;
+  passedOver(pass: { event: number; behind: readonly string[] }): void;
   pass(pass: { reached: number; status: BuilderStatus }): void;
 }
 
@@ -57,6 +58,7 @@ export function startSnapshotBuilderThread(options: {
         const mark = progress.of(name);
         mark.event = Math.max(mark.event, event);
       },
+      passedOver: ({ event, behind }) => progress.passOver(event, behind),
       pass(pass) {
         status = pass.status;
         progress.all.event = Math.max(progress.all.event, pass.reached);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 let registry: TestRegistry;
@@ -65,47 +65,16 @@ it('does not build a catalog again because snapshots are events', async () => {
   expect(committed).toEqual(['catalog.cut']);
 });
 
-describe('the rest after a build', () => {
-  const publish = (kind: string) => registry.publish({ kind, release: '1.0.0' }, '');
-  const snapshots = async () =>
-    (await registry.parts.store.snapshots('default', 10)).map(({ functions }) => functions);
-
-  beforeEach(async () => {
-    registry = await openTestRegistry();
-    await registry.waitForCatalogs();
-    // A rest ends when the test says so.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    await publish('First');
-    while ((await snapshots()).length < 1) await new Promise((resolve) => setImmediate(resolve));
-    // Publishes of a build share the next one, so that it rests now or after that.
-    await publish('Second');
-    while (vi.getTimerCount() === 0) await new Promise((resolve) => setImmediate(resolve));
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
-  it('lets publishes share a snapshot', async () => {
-    const before = await snapshots();
-    for (const kind of ['Third', 'Fourth', 'Fifth']) await publish(kind);
-    expect(await snapshots()).toEqual(before);
-    await vi.runOnlyPendingTimersAsync();
-    vi.useRealTimers();
-    await vi.waitFor(async () => expect(await snapshots()).toEqual([5, ...before]));
-  });
-
-  it('ends when a caller waits for a snapshot', async () => {
-    const before = await snapshots();
-    await publish('Third');
-    expect(await snapshots()).toEqual(before);
-    expect(
-      await registry.parts.snapshotBuilder.waitFor({ event: await registry.parts.store.lastEvent() }),
-    ).toBe(true);
-    expect(await snapshots()).toEqual([3, ...before]);
-  });
-
-  it('ends when the builder stops', async () => {
-    await registry.parts.snapshotBuilder.stop();
-    expect(vi.getTimerCount()).toBe(0);
-  });
+it('includes the publishes of a build together in the next one', async () => {
+  registry = await openTestRegistry();
+  await registry.waitForCatalogs();
+  const { snapshotBuilder, store } = registry.parts;
+  const before = (await store.snapshots('default', 1))[0]!.serial;
+  await snapshotBuilder.pause();
+  for (let at = 0; at < 8; at++) await registry.publish({ kind: `Fn${at}`, release: '1.0.0' }, '');
+  snapshotBuilder.resume();
+  await registry.waitForCatalogs();
+  const [newest] = await store.snapshots('default', 1);
+  expect(newest!.functions).toBe(8);
+  expect(newest!.serial - before).toBeLessThanOrEqual(2);
 });

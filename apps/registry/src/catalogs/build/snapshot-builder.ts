@@ -10,8 +10,11 @@
  *   change on (segments/checkpoint-hasher.ts). It reads the texts of unchanged entries from their segments, which are
  *   smaller and in order, and checks that these have the checksum of the newest snapshot.
  * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
+ * - Events say which catalogs they may change, so that others cost nothing (catalog-changes.ts).
  * - A build of many changes or of a large catalog runs beside the others, and so does the update of search: it holds up
  *   no other catalog. A publish waits only for catalogs that list its function.
+ * - Catalogs with new recipes are built together: functions are read, and entries rendered, once for all. They give way to
+ *   updates (precedence.ts).
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
  *   contains. One transaction commits entries, snapshot, and signature.
  *
@@ -19,24 +22,30 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SearchStore } from '@krmhub/catalog';
+import type { CatalogRecord, SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
-import { RwLock } from '../../workers/locks/rw-lock.js';
+import { BuildLane, type WaitingBuild } from './build-lane.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
+import { buildTogether } from './build-together.js';
 import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-builder.js';
+import { CatalogChanges } from './catalog-changes.js';
 import { dueBuild, readSources } from './due-build.js';
+import { Failures } from './failures.js';
+import { Pauses } from './pauses.js';
+import { Precedence } from './precedence.js';
+import type { KnownEntries } from './rendered-entries.js';
+import { Rests } from './rests.js';
+import { SearchUpdates } from './search-updates.js';
+import { Wakes } from './wakes.js';
 
-interface Failure {
-  error: unknown;
-  attempts: number;
-  /** Milliseconds since the epoch. */
-  retryAt: number;
-}
+/** Entries of which the builder knows what they were rendered from: about 20 MB, while new recipes are built. */
+const MAX_KNOWN_ENTRIES = 50_000;
 
 export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   store: BuildSnapshotDeps['store'] & Pick<SearchStore, 'synchronizeSearch'>;
@@ -44,44 +53,58 @@ export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs'>;
   /** Called with each event up to which a catalog is built. */
   onBuilt?(catalog: string, event: number): void;
+  /** Called with an event that all catalogs include, except those that are behind. */
+  onPassedOver?(event: number, behind: readonly string[]): void;
   /** Called after each pass over all catalogs and search, with the event that all of them include. */
   onPass?(reached: number, status: BuilderStatus): void;
 }
 
 /**
  * Builds every catalog through the newest event, in the background: small builds one after the other, and beside them
- * large ones one after the other. Events during a build are included by the next one. A failed build is retried later
- * and does not stop other catalogs.
+ * large ones one after the other, and those of new recipes together. Events during a build are included by the next one.
+ * A failed build is retried later and does not stop other catalogs.
  */
 export class SnapshotBuilder implements CatalogBuilder {
   readonly #deps: SnapshotBuilderDeps;
-  readonly #failures = new Map<string, Failure>();
-  /** Locked for reading while bytes are stored, for writing during a pause. */
-  readonly #lock = new RwLock();
-  #pausing = new AbortController();
-  #resume: () => void = () => undefined;
-  readonly #stop = new AbortController();
+  readonly #failures: Failures;
+  readonly #pauses = new Pauses();
   /** Catalogs whose newest snapshot was announced since the start. */
   readonly #announced = new Set<string>();
-  #storeFailure: Failure | undefined;
-  #searchFailure: Failure | undefined;
   readonly #progress = new BuildProgress();
-  /** Large builds that wait or run, by catalog, with the event that they reach at least. */
-  readonly #large = new Map<string, number>();
-  #runningLarge: Promise<void> | undefined;
-  #searching: Promise<void> | undefined;
-  /** What all catalogs include, once search is updated. */
-  #searchDue: number | undefined;
-  #woken = true;
-  /** Whether a caller has waited for a snapshot since the last pass began, and the last large build. */
-  #urgent = { pass: false, large: false };
+  readonly #search: SearchUpdates;
+  /** Whether there are new snapshots since search was last updated. */
+  #hasSnapshots = false;
+  readonly #changes: CatalogChanges;
+  /** Catalogs to visit in the next pass. */
+  readonly #due = new Set<string>();
+  /** Catalogs that may have changed since they are in a lane. */
+  readonly #touched = new Set<string>();
+  readonly #large = new BuildLane((batch) => this.#buildLarge(batch));
+  readonly #new = new BuildLane((batch) => this.#buildNew(batch));
+  readonly #precedence = new Precedence();
+  readonly #known: KnownEntries = new LRUCache({ max: MAX_KNOWN_ENTRIES });
+  readonly #wakes = new Wakes();
   #stopping = false;
-  #wakeLoop: () => void = () => undefined;
-  readonly #rests = new Set<() => void>();
+  readonly #rests = new Rests();
   #running: Promise<void> | undefined;
 
   constructor(deps: SnapshotBuilderDeps) {
     this.#deps = deps;
+    this.#failures = new Failures(() => deps.clock().getTime());
+    this.#changes = new CatalogChanges(deps.store);
+    this.#search = new SearchUpdates({
+      store: deps.store,
+      log: deps.log,
+      failures: this.#failures,
+      pauses: this.#pauses,
+      updated: (event) => {
+        const { all } = this.#progress;
+        all.event = Math.max(all.event, event);
+        this.#reportPass();
+      },
+      failed: () => this.#reportPass(),
+      wake: () => this.wake(),
+    });
   }
 
   /** Starts with a pass over all catalogs: an earlier process may have left events. */
@@ -90,15 +113,13 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   wake(): void {
-    this.#woken = true;
-    this.#wakeLoop();
+    this.#wakes.wake();
   }
 
   /** Wakes it, and ends a rest. */
   wakeUrgently(): void {
-    this.#urgent = { pass: true, large: true };
+    this.#rests.end();
     this.wake();
-    this.#endRests();
   }
 
   async waitFor({ event, milliseconds, catalogs }: WaitForBuild): Promise<boolean> {
@@ -109,7 +130,8 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   async buildNow({ name }: { name: string }): Promise<void> {
-    this.#failures.delete(name);
+    this.#failures.of.delete(name);
+    this.#due.add(name);
     const event = await this.#deps.store.lastEvent();
     const mark = this.#progress.of(name);
     // A pass that has already visited this catalog may have reached the event with a failure.
@@ -120,162 +142,156 @@ export class SnapshotBuilder implements CatalogBuilder {
         hint: 'Try again later.',
       });
     }
-    const failure = this.#failures.get(name);
+    const failure = this.#failures.of.get(name);
     if (failure !== undefined) throw failure.error;
     // The caller may search next. Many changes take longer, and search has them later.
     const timeout = new AbortController();
     const rest = sleep(Math.max(until - performance.now(), 0), undefined, { signal: timeout.signal });
-    await Promise.race([this.#searchSoon(), rest.catch(() => undefined)]);
+    await Promise.race([this.#search.soon(this.#progress.all.event), rest.catch(() => undefined)]);
     timeout.abort();
   }
 
   status(): BuilderStatus {
-    const failure = this.#storeFailure ?? this.#searchFailure;
+    const { ofStore, ofSearch, of } = this.#failures;
+    const failure = ofStore ?? ofSearch;
     return {
       caughtUp: this.#progress.all.event >= 0,
       ...defined({ failure: failure === undefined ? undefined : errorMessage(failure.error) }),
-      failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
+      failing: [...of].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
     };
   }
 
-  async pause(): Promise<void> {
-    this.#pausing.abort();
-    this.#pausing = new AbortController();
-    await new Promise<void>((paused) => {
-      void this.#lock.write(
-        () =>
-          new Promise<void>((resume) => {
-            this.#resume = resume;
-            paused();
-          }),
-      );
-    });
+  pause(): Promise<void> {
+    // A takedown may delete them.
+    this.#known.clear();
+    return this.#pauses.pause();
   }
 
   resume(): void {
-    this.#resume();
+    this.#pauses.resume();
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#stop.abort();
-    this.#wakeLoop();
-    this.#endRests();
-    await this.#running;
-    await this.#runningLarge;
-    await this.#searching;
+    this.#search.stop();
+    this.#pauses.interrupt();
+    this.#wakes.wake();
+    this.#rests.end();
+    await Promise.all([this.#running, this.#large.stop(), this.#new.stop()]);
+    await this.#search.ended();
     this.#progress.stopWaiting();
   }
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      if (!this.#woken) await this.#sleep();
+      await this.#wakes.sleep(this.#idleMilliseconds());
       if (this.#stopping) return;
-      this.#woken = false;
-      this.#urgent.pass = false;
+      this.#rests.begin('pass');
       const started = performance.now();
+      let functions = 0;
       try {
-        await this.#pass();
-        this.#storeFailure = undefined;
+        await this.#changes.passOver((name) => this.#isBehind(name));
+        functions = await this.#pass();
+        this.#failures.ofStore = undefined;
       } catch (error) {
-        this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
+        this.#failures.ofStore = this.#failures.next(this.#failures.ofStore, error);
         this.#deps.log.error({ err: error }, 'cannot build snapshots');
-        this.#deps.onPass?.(this.#progress.all.event, this.status());
+        this.#reportPass();
       }
-      await this.#rest('pass', performance.now() - started);
+      await this.#rests.after('pass', performance.now() - started, functions);
     }
   }
 
-  /**
-   * Leaves the processor to requests after a pass or a large build. Publishes that come meanwhile share the next
-   * snapshot.
-   */
-  async #rest(after: 'pass' | 'large', busyMilliseconds: number): Promise<void> {
-    if (this.#urgent[after] || this.#stopping) return;
-    const { buildRestFactor, maxBuildRestMilliseconds } = SERVER_LIMITS;
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#rests.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, Math.min(busyMilliseconds * buildRestFactor, maxBuildRestMilliseconds));
-      this.#rests.add(end);
-    });
+  /** Returns the time until the next retry, or until catalogs are marked. */
+  #idleMilliseconds(): number {
+    return Math.min(this.#failures.untilRetry(), this.#changes.untilPassOver());
   }
 
-  #endRests(): void {
-    for (const end of this.#rests) end();
-  }
-
-  /** Waits until the next wake-up or retry. */
-  async #sleep(): Promise<void> {
-    const due = [
-      ...this.#failures.values(),
-      ...(this.#storeFailure === undefined ? [] : [this.#storeFailure]),
-    ];
-    const next = Math.min(...due.map(({ retryAt }) => retryAt));
-    await new Promise<void>((resolve) => {
-      this.#wakeLoop = resolve;
-      if (!Number.isFinite(next)) return;
-      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
-      this.#wakeLoop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wakeLoop = () => undefined;
-  }
-
-  async #pass(): Promise<void> {
-    const { store } = this.#deps;
-    const through = await store.lastEvent();
-    const catalogs = await store.catalogs();
-    this.#deps.metrics.retainCatalogs(catalogs.map(({ name }) => name));
-    for (const name of this.#failures.keys()) {
-      if (!catalogs.some((catalog) => catalog.name === name)) this.#failures.delete(name);
+  /** Returns how many functions changed since the last pass. */
+  async #pass(): Promise<number> {
+    const { through, affected, functions } = await this.#changes.next();
+    for (const name of [...(affected ?? this.#changes.names), ...this.#failures.of.keys()])
+      this.#due.add(name);
+    if (affected === undefined) this.#deps.metrics.retainCatalogs(this.#changes.names);
+    const behind = [...this.#due, ...this.#large.names, ...this.#new.names];
+    this.#progress.passOver(through, behind);
+    this.#deps.onPassedOver?.(through, behind);
+    const withNewRecipes: WaitingBuild[] = [];
+    for (const catalog of await this.#readDue()) {
+      if (this.#stopping) return 0;
+      await this.#visit(catalog, through, withNewRecipes);
     }
-    for (const catalog of catalogs) {
-      if (this.#stopping) return;
-      const isFirst = !this.#announced.has(catalog.name);
-      this.#announced.add(catalog.name);
-      if (catalog.newest !== undefined) {
-        // The process that built it may have ended before it announced it.
-        if (isFirst && catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
-        this.#deps.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
-        if (catalog.throughEvent >= through) {
-          this.#reach(catalog.name, through);
-          // An older version built it. It is served meanwhile.
-          if (lacksSegments(catalog.newest)) this.#compressBeside(catalog.name, through);
-          else this.#failures.delete(catalog.name);
-          continue;
-        }
-      }
-      if (this.#large.has(catalog.name)) continue;
-      const sources = await readSources(store, catalog);
-      const failure = this.#failures.get(catalog.name);
-      // Do not serve a catalog that lacks a source which was never synced.
-      const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
-      if (!isWaiting && (failure === undefined || failure.retryAt <= this.#now())) {
-        const due = await dueBuild(store, catalog, { sources, through });
-        if (due === undefined) {
-          this.#failures.delete(catalog.name);
-          this.#reach(catalog.name, through);
-          continue;
-        }
-        if (due.isLarge) {
-          this.#buildLarge(catalog.name, through);
-          continue;
-        }
-        await this.#build(catalog.name, due.state);
-        // Without a new snapshot, the next pass compresses the one of an older version.
-        if (catalog.newest !== undefined && lacksSegments(catalog.newest)) this.wake();
-      }
-      this.#reach(catalog.name, through);
+    for (const one of withNewRecipes) this.#new.add(one);
+    const left = [...this.#due, ...this.#large.names, ...this.#new.names];
+    const included = Math.min(through, ...left.map((name) => this.#progress.of(name).event));
+    if (included > this.#progress.all.event || this.#hasSnapshots) {
+      this.#hasSnapshots = false;
+      void this.#search.soon(included);
+    } else this.#reportPass();
+    return functions;
+  }
+
+  /** Returns the catalogs that are due, small ones first. */
+  async #readDue(): Promise<CatalogRecord[]> {
+    const found = await this.#changes.read([...this.#due]);
+    for (const name of this.#due) {
+      if (found.has(name)) continue;
+      this.#due.delete(name);
+      this.#failures.of.delete(name);
+      this.#deps.metrics.retainCatalogs(this.#changes.names);
     }
-    const reached = catalogs.map(({ name }) => this.#progress.of(name).event);
-    this.#searchDue = Math.min(through, ...reached);
-    void this.#searchSoon();
+    const functions = ({ newest }: CatalogRecord) => newest?.functions ?? 0;
+    return [...found.values()].sort((a, b) => functions(a) - functions(b));
+  }
+
+  /** Builds a catalog, or leaves it to a lane. It is due again afterwards only if it waits for something. */
+  async #visit(catalog: CatalogRecord, through: number, withNewRecipes: WaitingBuild[]): Promise<void> {
+    const { store, metrics, onSnapshot } = this.#deps;
+    const { name, newest } = catalog;
+    if (newest !== undefined) {
+      // The process that built it may have ended before it announced it.
+      if (!this.#announced.has(name) && newest.withdrawn === undefined) onSnapshot(newest);
+      metrics.catalogFunctions(name, newest.functions);
+    }
+    this.#announced.add(name);
+    if (this.#large.has(name) || this.#new.has(name)) {
+      this.#due.delete(name);
+      this.#touched.add(name);
+      return;
+    }
+    const isBuilt = newest !== undefined && catalog.throughEvent >= through;
+    // An older version built it. It is served meanwhile.
+    const isOld = newest !== undefined && lacksSegments(newest);
+    if (isBuilt && !isOld) this.#failures.of.delete(name);
+    const sources = await readSources(store, catalog);
+    // Do not serve a catalog that lacks a source which was never synced.
+    const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
+    if (!isWaiting) this.#due.delete(name);
+    if (!isWaiting && this.#failures.isDue(name) && !(isBuilt && !isOld)) {
+      const functions = newest?.functions ?? 0;
+      const waiting = { name, through, functions, changed: functions };
+      if (catalog.throughEvent === 0) return void withNewRecipes.push(waiting);
+      if (isBuilt) {
+        this.#reach(name, through);
+        return this.#large.add(waiting);
+      }
+      const due = await dueBuild(store, catalog, { sources, through });
+      if (due === undefined) this.#failures.of.delete(name);
+      else if (due.isLarge)
+        return this.#large.add({ ...waiting, changed: due.state.changed?.length ?? functions });
+      else await this.#build(name, due.state);
+      // Without a new snapshot, the next pass compresses the one of an older version.
+      if (isOld) {
+        this.#due.add(name);
+        this.wake();
+      }
+    }
+    this.#reach(name, through);
+  }
+
+  /** Reports whether a catalog may lack events. */
+  #isBehind(name: string): boolean {
+    return this.#due.has(name) || this.#failures.of.has(name) || this.#large.has(name) || this.#new.has(name);
   }
 
   #reach(catalog: string, event: number): void {
@@ -285,104 +301,88 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps.onBuilt?.(catalog, event);
   }
 
-  #compressBeside(name: string, through: number): void {
-    const failure = this.#failures.get(name);
-    const isDue = failure === undefined || failure.retryAt <= this.#now();
-    if (isDue && !this.#large.has(name)) this.#buildLarge(name, through);
-  }
-
-  #buildLarge(name: string, through: number): void {
-    this.#large.set(name, through);
-    this.#runningLarge ??= this.#buildAllLarge();
-  }
-
-  async #buildAllLarge(): Promise<void> {
-    for (const [name, through] of this.#large) {
-      this.#urgent.large = false;
+  async #buildLarge(batch: readonly WaitingBuild[]): Promise<void> {
+    for (const { name, through, changed } of [...batch].sort((a, b) => a.functions - b.functions)) {
+      this.#rests.begin('large');
       const started = performance.now();
       if (!this.#stopping) await this.#build(name);
-      this.#large.delete(name);
-      this.#reach(name, through);
-      // The next pass finds what changed meanwhile.
-      this.wake();
-      await this.#rest('large', performance.now() - started);
+      this.#large.done(name);
+      this.#endLane(name, through);
+      if (!this.#stopping) await this.#rests.after('large', performance.now() - started, changed);
     }
-    this.#runningLarge = undefined;
+  }
+
+  /** Builds catalogs with new recipes together. Those that it leaves out wait for the next batch. */
+  async #buildNew(batch: readonly WaitingBuild[]): Promise<void> {
+    const waiting = new Map(batch.map((one) => [one.name, one]));
+    const started = performance.now();
+    const ended = (name: string, event: number, snapshot: SnapshotRecord | undefined) => {
+      this.#built(name, started, snapshot);
+      this.#new.done(name);
+      this.#endLane(name, Math.max(event, waiting.get(name)!.through));
+    };
+    const failed = async (name: string, error: unknown) => {
+      await this.#failed(name, started, error);
+      this.#known.clear();
+      this.#new.done(name);
+      this.#endLane(name, waiting.get(name)!.through);
+    };
+    try {
+      await this.#pauses.between(async (signal) => {
+        const mayContinue = async () => {
+          await this.#precedence.giveWay(signal);
+          return !signal.aborted && !this.#stopping;
+        };
+        const together = { known: this.#known, mayContinue, built: ended, failed };
+        if (!this.#stopping) await buildTogether(this.#deps, [...waiting.keys()], together);
+      });
+    } catch (error) {
+      for (const name of waiting.keys()) if (this.#new.has(name)) await failed(name, error);
+    }
+  }
+
+  #endLane(name: string, through: number): void {
+    this.#reach(name, through);
+    if (this.#touched.delete(name)) this.#due.add(name);
+    this.wake();
   }
 
   async #build(name: string, state?: BuildState): Promise<void> {
-    const { log, metrics } = this.#deps;
-    const earlier = this.#failures.get(name);
     const started = performance.now();
-    const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await this.#lock.read(() => buildSnapshot(this.#deps, name, state));
-      this.#failures.delete(name);
-      metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
-      if (snapshot === undefined) return;
-      metrics.catalogFunctions(name, snapshot.functions);
-      log.info(
-        {
-          catalog: name,
-          serial: snapshot.serial,
-          functions: snapshot.functions,
-          seconds: Number(seconds().toFixed(3)),
-        },
-        'snapshot built',
-      );
+      const work = () => this.#pauses.between(() => buildSnapshot(this.#deps, name, state));
+      this.#built(name, started, await this.#precedence.update(work));
     } catch (error) {
-      this.#failures.set(name, this.#nextFailure(earlier, error));
-      metrics.build(name, 'failed', seconds());
-      log.error({ err: error, catalog: name }, 'cannot build a snapshot');
+      await this.#failed(name, started, error);
     }
   }
 
-  /** Updates search before `waitFor` resolves for all catalogs. Resolves once it has the snapshots of now. */
-  async #searchSoon(): Promise<void> {
-    this.#searchDue ??= this.#progress.all.event;
-    // A running update may have passed over a snapshot.
-    await this.#searching;
-    this.#searching ??= this.#synchronizeSearch().finally(() => {
-      this.#searching = undefined;
-    });
-    await this.#searching;
+  #built(name: string, started: number, snapshot: SnapshotRecord | undefined): void {
+    const { log, metrics } = this.#deps;
+    const seconds = (performance.now() - started) / 1000;
+    this.#failures.of.delete(name);
+    metrics.build(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds);
+    if (snapshot === undefined) return;
+    this.#hasSnapshots = true;
+    const { serial, functions } = snapshot;
+    metrics.catalogFunctions(name, functions);
+    log.info({ catalog: name, serial, functions, seconds: Number(seconds.toFixed(3)) }, 'snapshot built');
   }
 
-  async #synchronizeSearch(): Promise<void> {
-    const { store, log } = this.#deps;
-    const stopping = this.#stop.signal;
-    const once = () => store.synchronizeSearch(AbortSignal.any([stopping, this.#pausing.signal]));
-    try {
-      while (this.#searchDue !== undefined && !stopping.aborted) {
-        const due = this.#searchDue;
-        this.#searchDue = undefined;
-        // A pause interrupts it; it continues afterwards.
-        while (!stopping.aborted && !(await this.#lock.read(once)));
-        const { all } = this.#progress;
-        if (!stopping.aborted) all.event = Math.max(all.event, due);
-        this.#searchFailure = undefined;
-        this.#deps.onPass?.(all.event, this.status());
-      }
-    } catch (error) {
-      if (stopping.aborted) return;
-      this.#searchFailure = this.#nextFailure(this.#searchFailure, error);
-      log.error({ err: error }, 'cannot update search');
-      this.#deps.onPass?.(this.#progress.all.event, this.status());
-      setTimeout(() => this.wake(), this.#searchFailure.retryAt - this.#now()).unref();
-    }
-  }
-
-  #nextFailure(earlier: Failure | undefined, error: unknown): Failure {
-    const attempts = (earlier?.attempts ?? 0) + 1;
-    const delay = Math.min(
-      SERVER_LIMITS.minRetryMilliseconds * 2 ** (attempts - 1),
-      SERVER_LIMITS.maxRetryMilliseconds,
+  async #failed(name: string, started: number, error: unknown): Promise<void> {
+    // It was deleted meanwhile.
+    const isGone = await this.#deps.store.catalog(name).then(
+      (catalog) => catalog === undefined,
+      () => false,
     );
-    return { error, attempts, retryAt: this.#now() + delay };
+    if (isGone) return;
+    this.#failures.of.set(name, this.#failures.next(this.#failures.of.get(name), error));
+    this.#deps.metrics.build(name, 'failed', (performance.now() - started) / 1000);
+    this.#deps.log.error({ err: error, catalog: name }, 'cannot build a snapshot');
   }
 
-  #now(): number {
-    return this.#deps.clock().getTime();
+  #reportPass(): void {
+    this.#deps.onPass?.(this.#progress.all.event, this.status());
   }
 }
 

@@ -39,6 +39,7 @@ async function open(
     },
     onSnapshot: (snapshot) => report('snapshot', snapshot),
     onBuilt: (name, event) => report('built', { name, event }),
+    onPassedOver: (event, behind) => report('passedOver', { event, behind }),
     onPass: (reached, status) => report('pass', { reached, status }),
   });
   if (paused) await builder.pause();

@@ -34,6 +34,8 @@ export type CatalogRows = Pick<
   | 'catalogs'
   | 'catalog'
   | 'catalogsContaining'
+  | 'catalogsNaming'
+  | 'passOver'
   | 'includedFunctions'
   | 'applyRecipe'
   | 'latestEntryRows'
@@ -141,6 +143,23 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
+const naming = text<{ catalog: string }>(
+  fromList(
+    (list, join) => `SELECT catalog FROM ${list} ${join} catalog_function
+       ON group_name = wanted.value ->> 0 AND lower(kind) = wanted.value ->> 1
+     UNION SELECT catalog FROM catalog_source WHERE EXISTS (SELECT 1 FROM ${list} ${join} upstream_entry
+       ON upstream_entry.catalog = catalog_source.catalog AND group_name = wanted.value ->> 0)`,
+    ':names',
+  ),
+);
+const passOver = text(
+  inList(
+    (catalogs) => `UPDATE catalog SET through_event = :throughEvent
+     WHERE name IN ${catalogs} AND through_event > 0 AND through_event < :throughEvent
+       AND applied_event <= :throughEvent AND deleted IS NULL`,
+    ':catalogs',
+  ),
+);
 const NEWEST = '(SELECT MAX(serial) FROM snapshot WHERE catalog = :name)';
 const included = text<IncludedFunction>(
   `SELECT group_name AS "group", MIN(kind) AS kind, MIN(from_serial) AS "from",
@@ -173,6 +192,15 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
     catalogsContaining: (group, kind) =>
       readOne(function* () {
         return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
+      }),
+    catalogsNaming: (functions) =>
+      readOne(function* () {
+        const names = JSON.stringify(functions.map(({ group, kind }) => [group, kind.toLowerCase()]));
+        return (yield* naming.all({ names })).map(({ catalog }) => catalog);
+      }),
+    passOver: (catalogs, throughEvent) =>
+      write(function* () {
+        yield* passOver.run({ catalogs: JSON.stringify(catalogs), throughEvent });
       }),
     includedFunctions: (name) => readOne(() => included.all({ name })),
     applyRecipe: applyRecipe(database),
