@@ -100,3 +100,14 @@ it('compares environments by the case of A to Z only', () => {
   expect(checkClaims(trusted, { ...claims, environment: 'k8s-release' })).toEqual([]);
   expect(checkClaims(trusted, { ...claims, environment: '\u212a8s-release' })).toHaveLength(1);
 });
+
+it('compares claims of any length in linear time', () => {
+  for (const name of ['github', 'gitlab'] as const) {
+    const { settings, claims } = RUNS[name];
+    const long = '//'.repeat(500_000);
+    const hostile = Object.fromEntries(Object.keys(claims).map((claim) => [claim, `${long}.yml`]));
+    const file = name === 'gitlab' ? { file: '.gitlab-ci.yml' } : {};
+    const found = checkClaims(publisher(name, { settings: { ...settings, ...file } }), hostile);
+    expect(found.length).toBeGreaterThan(1);
+  }
+});

@@ -86,8 +86,8 @@ function githubWorkflow(value: string, { repository }: Claims): string | undefin
   return owner !== undefined && owner.toLowerCase() === text(repository)?.toLowerCase() ? file : undefined;
 }
 
-/** `HOST/GROUP/PROJECT//FILE@REF`. */
-const GITLAB_FILE = /^[^@]*?\/\/(.+?\.ya?ml)@refs\//;
+/** `HOST/GROUP/PROJECT//FILE@REF`. The file begins after the first `//`: trying others would take quadratic time. */
+const GITLAB_FILE = /^(?:(?!\/\/)[^@])*\/\/(.+?\.ya?ml)@refs\//;
 
 const ENVIRONMENT: ProviderSetting = {
   claim: 'environment',
