@@ -124,5 +124,7 @@ export function entryRowChanges(
 ): StatementCall[] {
   const name = { catalog, group, kind, next };
   const stored = JSON.stringify(selection satisfies typeof catalogFunctions.$inferInsert.selection);
-  return [closeEarlier.later(name), put.later({ ...name, entry: entry ?? null, selection: stored })];
+  const stays = put.later({ ...name, entry: entry ?? null, selection: stored });
+  // Before the first snapshot, there are no earlier rows.
+  return next === 1 ? [stays] : [closeEarlier.later(name), stays];
 }
