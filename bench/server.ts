@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { linkedCommand } from './built.js';
+import { readProcessorTime } from './process-figures.js';
 import { startProcess } from './processes.js';
 import { type Core, onCore, type Tools } from './tools.js';
 
@@ -88,6 +89,21 @@ export async function waitUntilReady({ url }: Server): Promise<void> {
     await response?.body?.cancel();
     if (response?.status === 200) return;
     await setTimeout(50);
+  }
+}
+
+/** Milliseconds of processor time in a second of a server that only waits. */
+const IDLE_MILLISECONDS = 30;
+/** Seconds after which it is measured anyway. */
+const IDLE_SECONDS = 30;
+
+/** Waits until a server does nothing any more, for example because it compressed what it has just built. */
+export async function waitUntilIdle({ pid }: Pick<Server, 'pid'>): Promise<void> {
+  for (let second = 0; second < IDLE_SECONDS; second++) {
+    const before = readProcessorTime(pid);
+    await setTimeout(1_000);
+    // Also where the system does not report it.
+    if (!(readProcessorTime(pid) - before > IDLE_MILLISECONDS * 1_000)) return;
   }
 }
 

@@ -6,7 +6,7 @@ import type { HttpResource } from '../peer-http.js';
 import { type Peer, startNginx, startNodePeer } from '../peers.js';
 import { readProcessorTime } from '../process-figures.js';
 import { atLeast, type Bench, type Line, type Row } from '../row.js';
-import { type Server, startServer } from '../server.js';
+import { type Server, startServer, waitUntilIdle } from '../server.js';
 
 interface Case {
   what: string;
@@ -30,6 +30,7 @@ export const http: Row = {
       const resources = await makeCatalogs(server, filled, catalogSizes(bench));
       peers.node = await startNodePeer(tools, scratch, resources);
       if (tools.nginx) peers.nginx = await startNginx(tools, scratch, resources);
+      if (!effort.quick) await waitUntilIdle(server);
       const lines: Line[] = [];
       for (const one of listCases(resources)) {
         bench.report(`http: ${one.what}`);

@@ -4,7 +4,7 @@ import { perSecond } from '../figures.js';
 import { getLoad } from '../load.js';
 import { alternate, ratio, spread } from '../measure.js';
 import { atLeast, type Row, Unmeasured } from '../row.js';
-import { startServer, waitForBuild } from '../server.js';
+import { startServer, waitForBuild, waitUntilIdle } from '../server.js';
 
 export const sparse: Row = {
   name: 'sparse',
@@ -32,6 +32,7 @@ export const sparse: Row = {
         .headers;
       const load = { origin: server.url, milliseconds: effort.milliseconds, scratch };
       const headers = { 'Accept-Encoding': 'identity', 'If-None-Match': etag! };
+      if (!effort.quick) await waitUntilIdle(server);
       report(`sparse: ${entries.length} entries`);
       const measured = await alternate(effort.rounds, {
         entry: async () => (await getLoad(tools, { ...load, paths: entries })).perSecond,
