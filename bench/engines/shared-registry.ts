@@ -18,6 +18,8 @@ export interface SharedRegistry {
   moveMilliseconds: number;
   /** Returns this many running processes. The first one leads. */
   run(processes: number): Promise<readonly Server[]>;
+  /** Returns the milliseconds until one more process is ready that starts with an empty data folder, as a pod does. */
+  coldStart(): Promise<number>;
   /** Runs work, and returns what each running process did meanwhile. */
   countDuring(work: () => Promise<void>): Promise<Counts[]>;
   /** Returns what the registry stores, without what PostgreSQL keeps of deleted rows where it can use the space. */
@@ -107,6 +109,16 @@ export async function moveToSharedRegistry(
       for (const server of running.splice(0)) await server.stop();
     });
     const dataFolders = [first];
+    const start = async (at: number, folder: string) => {
+      const env = {
+        ...s3.env,
+        KRMHUB_BLOB_URL: s3.blobUrl,
+        KRMHUB_DATABASE_URL: postgres.urlOf(DATABASE, userOf(at)),
+      };
+      const server = await startServer(tools, folder, { core: 'any', env });
+      await waitUntilReady(server);
+      return server;
+    };
     return {
       databasePid: postgres.pid,
       moveMilliseconds,
@@ -117,15 +129,18 @@ export async function moveToSharedRegistry(
         while (running.length < processes) {
           const at = running.length;
           dataFolders[at] ??= await copyOfCommonFiles(first, await folders.scratch());
-          const env = {
-            ...s3.env,
-            KRMHUB_BLOB_URL: s3.blobUrl,
-            KRMHUB_DATABASE_URL: postgres.urlOf(DATABASE, userOf(at)),
-          };
-          running.push(await startServer(tools, dataFolders[at], { core: 'any', env }));
-          await waitUntilReady(running[at]!);
+          running.push(await start(at, dataFolders[at]));
         }
         return [...running];
+      },
+      async coldStart() {
+        const folder = await copyOfCommonFiles(first, await folders.scratch());
+        let server: Server | undefined;
+        const milliseconds = await timed(async () => {
+          server = await start(running.length, folder);
+        });
+        await server?.stop();
+        return milliseconds;
       },
       async countDuring(work) {
         const scrape = () => Promise.all(running.map(readMetrics));

@@ -95,7 +95,7 @@ describe.skipIf(!hasS3Server)('a prefix that several processes use (needs versit
       const paths = await prepareDataFolder(path.join(folder, name));
       const blobPlace = server.place('pieces');
       const settings = { shared: database, s3Credentials: S3_CREDENTIALS, blobPlace };
-      return (await openBlobStores(paths, settings)).pieces!;
+      return (await openBlobStores(paths, settings)).pieces!('uploads');
     };
     const [one, other] = [await piecesOf('one'), await piecesOf('other')];
     await one.put('upload/a', Buffer.from('bytes'));

@@ -5,42 +5,15 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { createApp } from '../server/app.js';
-import type { PieceStore } from '../store/blobs/s3/pieces.js';
 import type { UploadStore } from '../store/upload-store.js';
 import { readError, testClient, toBytes } from '../testing/oci.js';
+import { TestPieces } from '../testing/test-pieces.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { SharedUploads } from './shared-uploads.js';
 
 const REPOSITORY = 'team/tools';
 const { minUploadPieceBytes, uploadIdleMilliseconds, uploadLostMilliseconds, uploadPieceBytes } =
   SERVER_LIMITS;
-
-/** Pieces in memory; a name is used once. */
-class TestPieces implements PieceStore {
-  readonly pieces = new Map<string, { bytes: Uint8Array; written: Date }>();
-  readonly clock: () => Date;
-  /** Names that were read. */
-  reads: string[] = [];
-  constructor(clock: () => Date) {
-    this.clock = clock;
-  }
-  async put(name: string, bytes: Uint8Array): Promise<void> {
-    if (this.pieces.has(name)) throw new Error(`${name} exists`);
-    this.pieces.set(name, { bytes: Uint8Array.from(bytes), written: this.clock() });
-  }
-  async *read(name: string): AsyncIterable<Uint8Array> {
-    this.reads.push(name);
-    const { bytes } = this.pieces.get(name)!;
-    yield bytes.subarray(0, 3);
-    yield bytes.subarray(3);
-  }
-  async delete(name: string): Promise<void> {
-    this.pieces.delete(name);
-  }
-  async *list(): AsyncIterable<{ name: string; written: Date }> {
-    for (const [name, { written }] of this.pieces) yield { name, written };
-  }
-}
 
 describe('an upload that several processes receive', () => {
   let registry: TestRegistry;

@@ -154,6 +154,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       { ...config, ...defined({ shared: 'url' in database ? store : undefined }) },
       metrics,
     );
+    const indexCopies = opened.startSearchIndex?.(pieces?.('search'));
     const blobs = intactFirst(store, await guarded(paths.blobs, openPart('blobs')));
     const artifacts = rowsLast(store, await guarded(paths.artifacts, openPart('artifacts')));
     const profileBlobs = await openBlobs(paths.profiles);
@@ -260,7 +261,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
     const { refresher } = syncs;
     const uploads = openUploads({
       store,
-      pieces: 'url' in database ? pieces : undefined,
+      pieces: 'url' in database ? pieces?.('uploads') : undefined,
       blobs: artifacts,
       // As with definitions.
       maxRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxBlobRowBytes : 0,
@@ -313,6 +314,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           newestSnapshots,
           bytesLock,
           takedownRecord,
+          indexCopies,
           log,
         });
         await snapshotBuilder.lead();
@@ -365,6 +367,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       // An operator who has blobs in another store expects definitions there.
       maxFileRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxFileRowBytes : 0,
       takedownRecord,
+      indexCopies,
       renewal,
       clock,
       log,
@@ -377,10 +380,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         blobs,
         artifacts,
         snapshotBuilder,
-        ...defined({
-          missingCatalogs,
-          searchProblem: opened.searchProblem,
-        }),
+        ...defined({ missingCatalogs, searchProblem: opened.searchProblem }),
         log,
         shutdown,
       }),

@@ -2,8 +2,10 @@ import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import type { Processes } from '../workers/processes/processes.js';
 import type { SharedDatabase } from '../workers/processes/shared-database.js';
+import type { PieceStore } from './blobs/s3/pieces.js';
 import type { DataPaths } from './data-folder.js';
 import type { RegistryStore } from './registry-store.js';
+import type { IndexCopies } from './search/follow/index-copies.js';
 
 export interface OpenStoreOptions {
   /** The data folder: files there, and the search index of a database that is not SQLite. */
@@ -22,6 +24,11 @@ export interface OpenedStore {
   processes: Processes;
   /** Starts the threads that the first searches would wait for. */
   startSearch(): void;
+  /**
+   * Begins to fill the search index, from a copy if it is new, and to write copies while this process leads. Returns the
+   * copies. Absent if search is part of the database.
+   */
+  startSearchIndex?(pieces: PieceStore | undefined): Pick<IndexCopies, 'deleteAll'> | undefined;
   /** Includes changes in searches in the background; absent if the snapshot builder does so. */
   searchSoon?(): void;
   /** Returns why searches do not find all functions yet. Absent if search is part of the database. */

@@ -1,5 +1,13 @@
-/** What the processes of a registry agree on, and whether all releases have artifacts, and words for search. */
-export type SettingName = 'blob-store' | 'registry-key' | 'release-artifacts' | 'release-words';
+/**
+ * What the processes of a registry agree on, the newest copy of the search index, and whether all releases have
+ * artifacts, and words for search.
+ */
+export type SettingName =
+  | 'blob-store'
+  | 'registry-key'
+  | 'release-artifacts'
+  | 'release-words'
+  | 'search-index';
 
 /** Settings that the registry makes itself at its first start: one text by name. */
 export interface SettingStore {

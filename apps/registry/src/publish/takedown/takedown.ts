@@ -6,7 +6,7 @@
  * build that was planned before. If the newest snapshot is withdrawn, the catalog answers 503 until the next build,
  * which follows immediately.
  *
- * Then the bytes: the record next to the database (record.ts), unused blobs, profiles, and, after the builds, the
+ * Then the bytes: the record next to the database (record.ts), unused blobs, profiles, copies of the search index, and, after the builds, the
  * database file, which is rewritten. Until all is done, the tombstone is marked unfinished, and the next start
  * continues.
  *
@@ -31,6 +31,7 @@ import type { NewestSnapshots } from '../../catalogs/serve/newest-snapshots.js';
 import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
+import type { IndexCopies } from '../../store/search/follow/index-copies.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
@@ -44,6 +45,8 @@ export interface TakedownDeps {
   profileDocuments: ProfileDocuments;
   newestSnapshots: NewestSnapshots;
   takedownRecord: TakedownRecord;
+  /** Absent without any. */
+  indexCopies?: Pick<IndexCopies, 'deleteAll'> | undefined;
   log: Log;
 }
 
@@ -195,11 +198,13 @@ async function deleteFiles({
   documents,
   profileDocuments,
   takedownRecord,
+  indexCopies,
 }: TakedownDeps): Promise<boolean> {
   const left = await store.unfinishedTakedowns();
   if (left === undefined) return false;
   await takedownRecord.add(left.takedowns);
   for (const blob of left.blobs) await blobs.delete(blob);
+  await indexCopies?.deleteAll();
   await deleteUnnamedFiles({ store, artifacts, bytesLock: 'held' });
   documents.clear();
   await profileDocuments.deleteUnused();

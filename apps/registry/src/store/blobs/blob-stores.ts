@@ -23,7 +23,7 @@ import { blobsIn, openBlobFolder } from './folder.js';
 import { type BlobReader, readBlobFolder } from './reader.js';
 import type { CountRequest } from './s3/client.js';
 import { type CredentialSource, credentialSource } from './s3/credentials.js';
-import type { PieceStore } from './s3/pieces.js';
+import type { PieceArea, PieceStore } from './s3/pieces.js';
 import { describeS3Place, type S3Access, type S3Place } from './s3/place.js';
 
 /** The parts of the data folder that can be in another store. */
@@ -50,8 +50,8 @@ export interface BlobCounters {
 
 export interface OpenedBlobs {
   openPart(part: BlobPart): Promise<BlobStore>;
-  /** Where any process finds the pieces of uploads; absent if the blobs are in a folder. */
-  pieces?: PieceStore;
+  /** Where any process finds pieces; absent if the blobs are in a folder. */
+  pieces?(area: PieceArea): PieceStore;
 }
 
 const SETTING = 'the setting blob-store of the database';

@@ -3,7 +3,10 @@ import type { Log } from '../../log.js';
 import type { DatabaseWork } from '../../metrics.js';
 import type { OpenedStore, OpenStoreOptions } from '../opened-store.js';
 import { eventRows } from '../records/events/events.js';
+import { copyKeeper } from '../search/follow/copy-keeper.js';
 import { SearchFollower } from '../search/follow/follower.js';
+import { IndexCopies } from '../search/follow/index-copies.js';
+import { lastTakedownNumber } from '../search/follow/record-state.js';
 import { searchThreads } from '../search/search-threads.js';
 import { leaderCallRows } from './leader-calls.js';
 import { Listener } from './listener.js';
@@ -41,20 +44,35 @@ export async function openFollowedStore(
   try {
     const processes = await ManyProcesses.join({ url, sql: postgresSql(pool), sharedBlobs, log });
     writingProcess = () => processes.id;
+    const record = postgresSql(pool, process, countFor('search'));
     const follower = new SearchFollower({
-      record: postgresSql(pool, process, countFor('search')),
+      record,
       file,
       log,
       ...defined({ startThreads: threads ? (index: string) => searchThreads(index, log) : undefined }),
     });
     let hasAll = false;
+    let copySoon: () => void = () => undefined;
     const searchSoon = background(async () => {
-      if (await follower.synchronizeSearch(closing.signal)) hasAll = true;
+      if (!(await follower.synchronizeSearch(closing.signal))) return;
+      hasAll = true;
+      copySoon();
     }, log);
-    searchSoon();
     return {
       processes,
       searchSoon,
+      startSearchIndex(pieces) {
+        const lastTakedown = () => record.readOne(() => lastTakedownNumber());
+        const copies =
+          pieces &&
+          new IndexCopies({ pieces, settings: store, bytesLock: processes.bytesLock, lastTakedown });
+        if (copies !== undefined) {
+          copySoon = background(copyKeeper({ follower, copies, leads: () => processes.leads, log }), log);
+          void follower.restore(copies);
+        }
+        searchSoon();
+        return copies;
+      },
       searchProblem: async () => {
         // Also if the file was damaged, and is built again.
         const { isBuilding, functions } = await follower.status();

@@ -11,7 +11,7 @@ import type { CredentialSource } from './credentials.js';
 import { S3_LIMITS } from './limits.js';
 import { abortUpload, listUploads } from './objects.js';
 import { claimPrefix, refuseOtherOwner } from './owner.js';
-import { type PieceStore, s3Pieces } from './pieces.js';
+import { type PieceArea, type PieceStore, s3Pieces } from './pieces.js';
 import type { S3Place } from './place.js';
 import { readS3Blobs, s3Blobs } from './s3-blobs.js';
 import { translateS3Error } from './s3-error.js';
@@ -39,7 +39,7 @@ export interface OpenS3Options {
  */
 export async function openS3(
   options: OpenS3Options,
-): Promise<{ area(name: string): BlobStore; pieces: PieceStore }> {
+): Promise<{ area(name: string): BlobStore; pieces(area: PieceArea): PieceStore }> {
   const { place, credentials, owner, cacheFolder, cacheBytes, redirect, isShared = false } = options;
   const { countRequest, countCacheRead } = options;
   const client = new S3Client({
@@ -66,7 +66,10 @@ export async function openS3(
   }).catch((error: unknown) => {
     throw translateFileError(cacheFolder, error);
   });
-  return { area: (area) => s3Blobs({ client, area, cache, redirect }), pieces: s3Pieces(client) };
+  return {
+    area: (area) => s3Blobs({ client, area, cache, redirect }),
+    pieces: (area) => s3Pieces(client, area),
+  };
 }
 
 /** Rejects with `StoreAway` if the store does not answer, and with `usage` if there are no credentials. What else is wrong, `openS3` reports. */

@@ -13,6 +13,7 @@
  * @module
  */
 
+import { renameSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { NameFinder, SearchAccess, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
@@ -25,23 +26,13 @@ import { rewriteDatabase, WITHOUT_DELETED_TEXT } from '../../sqlite/erase.js';
 import { isDamageReport } from '../../sqlite/errors.js';
 import { searchRows } from '../search.js';
 import type { SearchThreads } from '../search-threads.js';
-import { deleteIndexFile, type IndexFile, openIndexFile } from './index-file.js';
-import {
-  countIndexed,
-  indexedEntry,
-  recordEverything,
-  removeCatalogEntries,
-  writeName,
-} from './index-rows.js';
+import { checkIndexCopy, withPackedIndex } from './copied-index.js';
+import type { IndexCopies, Indexed } from './index-copies.js';
+import { deleteIndexFile, INDEX_VERSION, type IndexFile, openIndexFile } from './index-file.js';
+import { countIndexed, indexedEntry, writeStep } from './index-rows.js';
 import { isCurrent, NO_CHANGES, nextStep, STATE_LIMITS, type Step, sinceOf } from './next-step.js';
-import {
-  type Progress,
-  placesOfCatalog,
-  readProgress,
-  writeCatalogProgress,
-  writeProgress,
-} from './progress.js';
-import { type FoldedName, namesWithoutEntries, type RecordedName, recordedNames } from './record-names.js';
+import { type Progress, placesOfCatalog, readProgress, writeProgress } from './progress.js';
+import { type FoldedName, namesWithoutEntries, recordedNames } from './record-names.js';
 import { markSearched, type RecordState, recordState } from './record-state.js';
 
 /** Steps of one search; the next search or `synchronizeSearch` continues. */
@@ -68,6 +59,10 @@ export interface FollowerStatus {
   functions: number;
   /** Sequence of the last event in it; 0 for none. */
   event: number;
+  /** Number of the last takedown of which it has no deleted words. */
+  erased: number;
+  /** Functions that were read again since the start. */
+  read: number;
 }
 
 /** An open file and what searches it. */
@@ -93,11 +88,19 @@ export class SearchFollower implements SearchStore, NameFinder {
   readonly #closing = new AbortController();
   /** Whether a new file has replaced a damaged one, and has nothing yet. */
   #isReplacement = false;
+  /** Whether searches of this file have included all that they can wait for: it can be of long ago. */
+  #hasCaughtUp = false;
+  /** The file is not filled before a copy of it was looked for. */
+  #restoring: Promise<void> = Promise.resolve();
+  /** Functions that were read again since the start. */
+  #read = 0;
 
   /** Opens the index, or creates it. Rejects with `unavailable` if another process uses the file. */
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#lock = lockFile(options.file);
+    // Of a process that ended meanwhile.
+    deleteIndexFile(this.#copyFile);
     try {
       this.#opened = this.#open();
     } catch (error) {
@@ -118,8 +121,22 @@ export class SearchFollower implements SearchStore, NameFinder {
     return this.#searching(({ rows }) => rows.descriptions(names));
   }
 
+  /** Begins with a copy if the index is new. Without one, it is filled from the database. */
+  restore(copies: Pick<IndexCopies, 'fetch'>): Promise<void> {
+    this.#restoring = this.#restore(copies);
+    return this.#restoring;
+  }
+
+  /** Calls work with a copy of the file, as `withPackedIndex`. */
+  packed<Result>(work: (copy: string, indexed: Indexed) => Promise<Result>): Promise<Result | undefined> {
+    const { file } = this.#options;
+    const copy = this.#copyFile;
+    return withPackedIndex({ file, copy }, (indexed) => work(copy, indexed));
+  }
+
   async synchronizeSearch(signal?: AbortSignal): Promise<boolean> {
     const { record } = this.#options;
+    await this.#restoring;
     const isStopped = () => signal?.aborted === true || this.#closing.signal.aborted;
     await this.#alone(async () => {
       if (isStopped()) return;
@@ -138,10 +155,11 @@ export class SearchFollower implements SearchStore, NameFinder {
 
   async status(): Promise<FollowerStatus> {
     const { sql } = this.#opened.index;
+    const read = this.#read;
     return sql.read(function* () {
-      const { event, fill, words } = yield* readProgress();
+      const { event, fill, words, erased } = yield* readProgress();
       const isBuilding = event === undefined || (fill !== undefined && words !== 'again');
-      return { isBuilding, functions: yield* countIndexed(), event: event ?? 0 };
+      return { isBuilding, functions: yield* countIndexed(), event: event ?? 0, erased, read };
     });
   }
 
@@ -149,6 +167,38 @@ export class SearchFollower implements SearchStore, NameFinder {
     this.#closing.abort();
     await this.#alone(() => this.#opened.close());
     this.#lock.close();
+  }
+
+  get #copyFile(): string {
+    return `${this.#options.file}.copy`;
+  }
+
+  async #restore(copies: Pick<IndexCopies, 'fetch'>): Promise<void> {
+    const { file, log } = this.#options;
+    if ((await this.#opened.index.sql.read(() => readProgress())).event !== undefined) return;
+    const copy = this.#copyFile;
+    try {
+      await copies.fetch(copy, INDEX_VERSION);
+      const functions = await this.#alone(() => this.#begin(copy));
+      log.info({ file, functions }, 'the search index begins with a copy from the blob store');
+    } catch (error) {
+      const reason = (error as Error).message;
+      log.info({ file, reason }, 'the search index is filled from the database: no copy of it can be used');
+    } finally {
+      deleteIndexFile(copy);
+    }
+  }
+
+  async #begin(copy: string): Promise<number> {
+    const { file, record } = this.#options;
+    this.#closing.signal.throwIfAborted();
+    const functions = await checkIndexCopy(copy, record);
+    await this.#opened.close();
+    deleteIndexFile(file);
+    renameSync(copy, file);
+    this.#opened = this.#open();
+    this.#hasCaughtUp = false;
+    return functions;
   }
 
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -201,8 +251,10 @@ export class SearchFollower implements SearchStore, NameFinder {
   }
 
   async #quickSteps(): Promise<void> {
-    for (let steps = 0; steps < MAX_QUICK_STEPS; steps += 1) {
-      if (!(await this.#alone(() => this.#step(true)))) return;
+    for (let steps = 0; steps < MAX_QUICK_STEPS || !this.#hasCaughtUp; steps += 1) {
+      if (await this.#alone(() => this.#step(true))) continue;
+      this.#hasCaughtUp = true;
+      return;
     }
   }
 
@@ -237,8 +289,9 @@ export class SearchFollower implements SearchStore, NameFinder {
       (await record.read(() => recordedNames(step.names, knownEntry)));
     // After a power cut, the registry could have other events with these numbers.
     await record.durable();
-    await sql.write(() => written(step, names));
+    await sql.write(() => writeStep(step, names));
     this.#isReplacement = false;
+    this.#read += names.length;
     if (quick && progress.fill === undefined && step.progress?.fill !== undefined) this.#fillSoon();
     if (!quick || progress.event === undefined)
       await this.#report(step, progress.event === undefined, progress.fill !== undefined);
@@ -314,6 +367,7 @@ export class SearchFollower implements SearchStore, NameFinder {
     await this.#opened.close();
     deleteIndexFile(file);
     this.#isReplacement = true;
+    this.#hasCaughtUp = false;
     this.#opened = this.#open();
     this.#fillSoon();
   }
@@ -324,15 +378,4 @@ export class SearchFollower implements SearchStore, NameFinder {
       log.error({ err: error, file }, 'cannot build the search index'),
     );
   }
-}
-
-/** Writes a step to the index, with its progress. */
-function* written(step: Step, names: readonly RecordedName[]) {
-  for (const name of names) yield* writeName(name);
-  if (step.progress !== undefined) yield* writeProgress(step.progress);
-  for (const [name, progress] of step.catalogs ?? []) {
-    if (progress === undefined) yield* removeCatalogEntries(name);
-    yield* writeCatalogProgress(name, progress);
-  }
-  if (step.everything) yield* recordEverything();
 }

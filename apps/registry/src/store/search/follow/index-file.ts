@@ -59,7 +59,7 @@ const TABLES = `
   CREATE VIEW event AS SELECT event AS sequence, NULL AS type, NULL AS group_name, NULL AS kind FROM progress;`;
 
 /** A file of another version, or with other tables, is built again. A positive 32-bit number, as SQLite stores it. */
-const INDEX_VERSION =
+export const INDEX_VERSION =
   createHash('sha256').update(`${CONTENT_VERSION} ${TABLES}`).digest().readUInt32BE() & 0x7fff_ffff;
 
 /** Page cache in kibibytes. */
@@ -92,6 +92,28 @@ export function openIndexFile(file: string, log: Log): IndexFile {
   } catch (error) {
     throw translateSqliteError(error);
   }
+}
+
+/** Opens a copy of an index. Throws an Error if it is damaged, or has other tables than an index of this version. */
+export function openIndexCopy(file: string): IndexFile {
+  const copy = open(file);
+  const fresh = new Database(':memory:');
+  try {
+    fresh.exec(TABLES);
+    if (schemaOf(copy.client) !== schemaOf(fresh)) throw new Error('it has other tables');
+    return copy;
+  } catch (error) {
+    copy.close();
+    throw error;
+  } finally {
+    fresh.close();
+  }
+}
+
+function schemaOf(client: BetterSqlite3.Database): string {
+  return JSON.stringify(
+    client.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all(),
+  );
 }
 
 export function deleteIndexFile(file: string): void {

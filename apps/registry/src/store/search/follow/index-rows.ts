@@ -3,6 +3,8 @@ import { text, type Work } from '../../sql/statement.js';
 import { DOCUMENT_FIELDS } from '../document-rows.js';
 import { removeText, writeText } from '../rows.js';
 import { MAX_REMEMBERED_CHANGES, recordChange } from '../upstream-rows.js';
+import type { Step } from './next-step.js';
+import { writeCatalogProgress, writeProgress } from './progress.js';
 import {
   type FoldedName,
   type IndexRow,
@@ -64,8 +66,19 @@ export function* countIndexed(): Work<number> {
   return (yield* countRows.first())!.functions;
 }
 
+/** Writes a step to the index, with its progress. */
+export function* writeStep(step: Step, names: readonly RecordedName[]): Work<void> {
+  for (const name of names) yield* writeName(name);
+  if (step.progress !== undefined) yield* writeProgress(step.progress);
+  for (const [name, progress] of step.catalogs ?? []) {
+    if (progress === undefined) yield* removeCatalogPlaces.run({ catalog: name });
+    yield* writeCatalogProgress(name, progress);
+  }
+  if (step.everything) yield* recordEverything();
+}
+
 /** Writes what the registry says of a name. Writes nothing if the index has it already. */
-export function* writeName({ row: recorded, places, ...name }: RecordedName): Work<void> {
+function* writeName({ row: recorded, places, ...name }: RecordedName): Work<void> {
   const current = yield* selectRow.first({ ...name });
   const row = recorded === 'unchanged' ? current : recorded?.row;
   const isSame =
@@ -95,13 +108,8 @@ export function* writeName({ row: recorded, places, ...name }: RecordedName): Wo
   yield* writeText(id, document, words, current === undefined);
 }
 
-/** Removes what is left of a catalog. */
-export function* removeCatalogEntries(catalog: string): Work<void> {
-  yield* removeCatalogPlaces.run({ catalog });
-}
-
 /** Tells searches to read all names again. */
-export function* recordEverything(): Work<void> {
+function* recordEverything(): Work<void> {
   yield* skipChanges.run();
   yield* dropChanges.run();
 }

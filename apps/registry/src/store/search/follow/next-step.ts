@@ -67,7 +67,8 @@ function firstStep(progress: Progress, { event, mark, serials, hasWords, takedow
   };
 }
 
-function followsRecord({ event = 0, mark, catalogs }: Progress, state: RecordState): boolean {
+/** Reports whether the registry has been in the state of the index. */
+export function followsRecord({ event = 0, mark, catalogs }: Progress, state: RecordState): boolean {
   if (state.event < event) return false;
   for (const [name, { serial, target = serial }] of catalogs)
     if (target > (state.serials.get(name) ?? target)) return false;

@@ -112,6 +112,7 @@ const changedAfter = text<FunctionName>(
    WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest AND ${AFTER}
    GROUP BY group_name, kind ORDER BY group_name, kind LIMIT :limit`,
 );
+const lastTakedown = text<{ id: number | null }>('SELECT max(id) AS id FROM takedown');
 const mark = text(
   `UPDATE catalog SET searched_serial = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = catalog.name)
    WHERE ${BEHIND}`,
@@ -181,6 +182,11 @@ export interface Serials {
 /** Returns functions with a changed entry after one serial, up to another, after a name, in order. */
 export function changedPage(serials: Serials, after: FunctionName, limit: number): Work<FunctionName[]> {
   return changedAfter.all({ ...serials, ...after, limit });
+}
+
+/** Returns the number of the last takedown; 0 for none. */
+export function* lastTakedownNumber(): Work<number> {
+  return Number((yield* lastTakedown.first())?.id ?? 0);
 }
 
 /** Lets purges delete rows of deleted catalogs: an index outside of the database does not need them. */
