@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import type { SearchQuery } from '@krmhub/catalog';
+import type { EventType, SearchQuery } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { pino } from 'pino';
@@ -40,7 +40,8 @@ describe('a copy of the search index', () => {
   let leader: SearchFollower;
   const others: SearchFollower[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
-  const openFollower = (name: string) => new SearchFollower({ record: sql, file: path.join(folder, name), log });
+  const openFollower = (name: string) =>
+    new SearchFollower({ record: sql, file: path.join(folder, name), log });
   const copiesIn = (of: Pick<RegistryStore, 'setting' | 'changeSetting'>) => {
     const lock = new RwLock();
     return new IndexCopies({
@@ -63,11 +64,20 @@ describe('a copy of the search index', () => {
     return other;
   };
   const expectSame = async (other: SearchFollower) => {
-    for (const query of QUERIES) expect([query, await other.search(query)]).toEqual([query, await leader.search(query)]);
+    for (const query of QUERIES)
+      expect([query, await other.search(query)]).toEqual([query, await leader.search(query)]);
   };
   const publish = (kind: string) => store.commitFunction(changeOf({ kind, readme: `About ${kind}.\n` }));
   const takeDown = (kind: string) =>
     takeDownBytes(store, sha256(`example.com/${kind}@1.0.0`), { kind, expectedRevision: 1 });
+  const addEvents = (type: EventType, count: number) =>
+    sql.write(function* () {
+      yield* text(
+        `WITH RECURSIVE number (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < :count)
+         INSERT INTO event (type, at, by, group_name, kind)
+         SELECT :type, '2030-02-01T00:00:00.000Z', 'someone', 'example.com', 'Second' FROM number`,
+      ).run({ type, count });
+    });
   const named = async () => JSON.parse((await store.setting('search-index'))!) as IndexCopy;
   const change = async (to: (copy: IndexCopy) => object) => {
     const before = (await store.setting('search-index'))!;
@@ -101,7 +111,8 @@ describe('a copy of the search index', () => {
       expect(written).toMatchObject({ event: (await leader.status()).event });
       const later = random.chance(0.5);
       // Not takedowns, after which it cannot be used.
-      for (let changes = later ? random.below(9) : 0; changes > 0; changes -= 1) await publish(`Later${turn}${changes}`);
+      for (let changes = later ? random.below(9) : 0; changes > 0; changes -= 1)
+        await publish(`Later${turn}${changes}`);
       logged = [];
       const other = await startOther();
       expect(logged.join('')).toContain(BEGINS);
@@ -118,7 +129,10 @@ describe('a copy of the search index', () => {
   describe('is not used', () => {
     const reasons: Record<string, [reason: string, damage: () => Promise<unknown>]> = {
       'if there is none': ['there is none', () => change(() => ({ id: 'none' }))],
-      'if its setting names another file': ['there is none', () => change((copy) => ({ ...copy, id: '../../blobs' }))],
+      'if its setting names another file': [
+        'there is none',
+        () => change((copy) => ({ ...copy, id: '../../blobs' })),
+      ],
       'of another version': ['it has version 7', () => change((copy) => ({ ...copy, version: 7 }))],
       'with a piece that is missing': ['a piece is missing', async () => pieces.pieces.clear()],
       'with a piece that is truncated': [
@@ -157,15 +171,7 @@ describe('a copy of the search index', () => {
           });
         },
       ],
-      'that is too old': [
-        'it is too old',
-        async () => {
-          await sql.write(function* () {
-            yield* text(`WITH RECURSIVE number (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < 1500)
-              INSERT INTO event (type, at, by) SELECT 'catalog.applied', '2030-02-01T00:00:00.000Z', 'x' FROM number`).run();
-          });
-        },
-      ],
+      'that is too old': ['it is too old', () => addEvents('catalog.applied', 1_500)],
     };
 
     it.each(Object.keys(reasons))('%s', async (name) => {
@@ -215,11 +221,7 @@ describe('a copy of the search index', () => {
     await leader.synchronizeSearch();
     await leader.close();
     // More events than one search includes later.
-    await sql.write(function* () {
-      yield* text(`WITH RECURSIVE number (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < 6000)
-        INSERT INTO event (type, at, by, group_name, kind)
-        SELECT 'release.yanked', '2030-02-01T00:00:00.000Z', 'x', 'example.com', 'Second' FROM number`).run();
-    });
+    await addEvents('release.yanked', 6_000);
     await takeDown('First');
     leader = openFollower('search.db');
     expect((await leader.search({ limit: 9 })).items.map(({ kind }) => kind)).toEqual(['Second']);
@@ -235,7 +237,11 @@ describe('a copy of the search index', () => {
     const locked = new IndexCopies({
       pieces,
       settings: store,
-      bytesLock: { read: (work) => lock.read(work), write: (work) => lock.write(work), exclusively: (work) => lock.write(work) },
+      bytesLock: {
+        read: (work) => lock.read(work),
+        write: (work) => lock.write(work),
+        exclusively: (work) => lock.write(work),
+      },
       lastTakedown: () => sql.readOne(() => lastTakedownNumber()),
     });
     let takenDown: Promise<unknown> | undefined;
@@ -317,7 +323,7 @@ describe('a copy of the search index', () => {
     await keep();
     const second = await named();
     expect(second).toMatchObject({ takedowns: 1, event: (await leader.status()).event });
-    for (let at = 0; at < 1_002; at += 1) await publish(`Made${at}`);
+    await addEvents('release.yanked', 1_100);
     await leader.synchronizeSearch();
     await keep();
     expect((await named()).event).toBeGreaterThan(second.event);
