@@ -41,7 +41,7 @@ describe.skipIf(replicasMissing)('a new process (needs PostgreSQL and versitygw)
     return row && (JSON.parse(row.value) as { id: string; takedowns: number; digests: string[] });
   };
   const total = async (registry: RunningRegistry, text: string) => {
-    const response = await ask(registry, `/api/v1/search?q=${text}`);
+    const response = await ask(registry, `/api/v1/functions?q=${text}`);
     return ((await response.json()) as { total: number }).total;
   };
   const ready = (registry: RunningRegistry) =>

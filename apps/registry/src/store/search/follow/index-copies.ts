@@ -7,8 +7,6 @@
  *
  * A copy is used only while its takedown is the last one. Each piece is stored under the lock that a takedown waits for
  * before it deletes all of them, and only if there was no takedown since, so that none is left.
- *
- * @module
  */
 
 import { randomUUID } from 'node:crypto';
