@@ -217,7 +217,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#progress.passOver(through, behind);
     this.#deps.onPassedOver?.(through, behind);
     const withNewRecipes: WaitingBuild[] = [];
-    for (const catalog of await this.#readDue()) {
+    for (const catalog of await this.#readDue(through)) {
       if (this.#stopping) return 0;
       await this.#visit(catalog, through, withNewRecipes);
     }
@@ -232,12 +232,14 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   /** Returns the catalogs that are due, small ones first. */
-  async #readDue(): Promise<CatalogRecord[]> {
+  async #readDue(through: number): Promise<CatalogRecord[]> {
     const found = await this.#changes.read([...this.#due]);
     for (const name of this.#due) {
       if (found.has(name)) continue;
       this.#due.delete(name);
       this.#failures.of.delete(name);
+      // It was deleted: nobody waits for it.
+      this.#reach(name, through);
       this.#deps.metrics.retainCatalogs(this.#changes.names);
     }
     const functions = ({ newest }: CatalogRecord) => newest?.functions ?? 0;
