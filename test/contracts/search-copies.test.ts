@@ -20,6 +20,8 @@ import { TestPieces } from '../../apps/registry/src/testing/test-pieces.js';
 import { RwLock } from '../../apps/registry/src/workers/locks/rw-lock.js';
 import { RandomRegistry } from './random-registry.js';
 import { changeOf, takeDownBytes } from './sample-records.js';
+import { cutUpstream } from './sample-upstream.js';
+import { names, RandomFunctions, randomQuery, walk } from './search-walks.js';
 
 const BEGINS = 'the search index begins with a copy';
 const QUERIES: SearchQuery[] = [
@@ -124,6 +126,35 @@ describe('a copy of the search index', () => {
     }
     const { id, digests } = await named();
     expect([...pieces.pieces.keys()]).toEqual(digests.map((_, at) => `${id}/${at}`));
+  });
+
+  it.each([61, 62])('gives the pages of an index that was filled, or has followed (%i)', async (seed) => {
+    const random = new Random(seed);
+    const functions = new RandomFunctions(random);
+    const change = async (count: number) => {
+      for (let at = 0; at < count; at += 1) await store.commitFunction(changeOf(functions.next()));
+      for (let at = 0; at < 4; at += 1) {
+        const { group = '', kind, tags = [], description = '' } = functions.next();
+        await cutUpstream(store, 'platform', [{ group, kind, tags, description }]);
+      }
+      for (const one of [leader, ...others]) await one.synchronizeSearch();
+    };
+    await change(30);
+    await change(20);
+    await write();
+    await startOther();
+    await change(20);
+    others.push(openFollower('filled.db'));
+    await change(0);
+    const processes = [leader, ...others];
+    for (let count = 0; count < 60; count += 1) {
+      const query = randomQuery(random);
+      const whole = await leader.search({ ...query, limit: 100 });
+      const walked = await walk(query, (one) => random.pick(processes).search(one));
+      expect(walked, JSON.stringify(query)).toEqual(names(whole));
+      expect(walked).toHaveLength(whole.total);
+      for (const one of others) expect(await one.search({ ...query, limit: 100 })).toEqual(whole);
+    }
   });
 
   describe('is not used', () => {

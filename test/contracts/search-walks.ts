@@ -25,7 +25,7 @@ const IMAGES = ['registry.example.com/fn', 'registry.example.com/other:v1'];
 const GROUPS = ['a.example.com', 'b.example.com'];
 
 /** Makes functions with random fields of few words, so that most queries find functions with the same rank. */
-class RandomFunctions {
+export class RandomFunctions {
   readonly #random: Random;
   #count = 0;
 
@@ -54,7 +54,7 @@ class RandomFunctions {
   }
 }
 
-function randomQuery(random: Random): SearchQuery {
+export function randomQuery(random: Random): SearchQuery {
   const sort = random.pick(['relevance', 'relevance', 'relevance', 'name', 'newest'] as const);
   return {
     limit: random.pick([1, 2, 3, 7, 20, 100]),

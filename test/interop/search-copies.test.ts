@@ -70,13 +70,13 @@ describe.skipIf(replicasMissing)('a new process (needs PostgreSQL and versitygw)
     for (const kind of ['first', 'second', 'third'])
       expect([kind, await total(other, kind)]).toEqual([kind, 1]);
     for (const digest of digests) {
-      for (const repository of ['team/tools', 'search', 'example.com/First'])
+      for (const repository of ['team/tools', 'search', 'example.com/first'])
         expect((await ask(other, `/v2/${repository}/blobs/${digest}`)).status).toBe(404);
     }
     const checked = await krmhub(['fsck', '--data', other.data], {
       env: { ...settings, KRMHUB_KEYS: servers.at('keys') },
     });
-    expect([checked.code, checked.stderr]).toEqual([0, '']);
+    expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining('no problems')]);
 
     const takedown = await ask(other, `${releasePath({ kind: 'First', release: '1.0.0' })}/takedown`, {
       method: 'POST',
