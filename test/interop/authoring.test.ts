@@ -204,7 +204,16 @@ describe.skipIf(why !== undefined)(
           env,
           engine.folder,
         );
-        expect(stdout).toMatch(/images\/set-owner@sha256:[0-9a-f]{64}/);
+        const [image] = /\S+\/images\/set-owner@sha256:[0-9a-f]{64}/.exec(stdout)!;
+        // As kustomize and kpt run it.
+        const input =
+          '{"kind":"ResourceList","items":[{"kind":"A"}],"functionConfig":{"kind":"SetOwner","owner":"shop"}}';
+        const asNobody = await shell(
+          `podman run --rm -i --network none --user nobody --pull never ${image} <<< '${input}'`,
+          env,
+          engine.folder,
+        );
+        expect(asNobody.stdout, asNobody.stderr).toContain('example.com/owner');
       },
       10 * minutes,
     );

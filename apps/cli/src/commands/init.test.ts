@@ -125,7 +125,7 @@ describe('init', () => {
   });
 
   it.each([
-    ['go', ['Dockerfile', 'build.sh', 'go.mod', 'go.sum', 'main.go', 'resource_list.go']],
+    ['go', ['Dockerfile', 'build.sh', 'go.mod', 'go.sum', 'main.go', 'passwd', 'resource_list.go']],
     ['typescript', ['Dockerfile', 'main.ts', 'package.json', 'tsconfig.json']],
     ['python', ['Dockerfile', 'main.py', 'requirements.txt']],
   ])('writes a program in %s, which test/interop/init-languages.test.ts builds', async (language, files) => {

@@ -56,7 +56,7 @@ const TOOLCHAINS: Record<Language, Toolchain> = {
       - run: ./build.sh
 `,
     ignored: 'build/\n',
-    context: '!build\n',
+    context: '!build\n!passwd\n',
   },
   typescript: {
     build: (path) => [`npm install --prefix ${path}`],
@@ -85,6 +85,9 @@ const TOOLCHAINS: Record<Language, Toolchain> = {
   },
 };
 
+/** Files that only an image needs. */
+const CONTAINER_FILES = ['Dockerfile', '.dockerignore', 'passwd'];
+
 /** Returns the program of a new function in a folder, with everything that builds, tests, and releases it. */
 export function newProgram(fn: NewFunction, language: Language, folder: string): NewProgram {
   const { build, run, setup, ignored, context } = TOOLCHAINS[language];
@@ -98,7 +101,7 @@ export function newProgram(fn: NewFunction, language: Language, folder: string):
       run: run('./', fn.name),
     }),
   };
-  if (fn.runtime === 'exec') for (const name of ['Dockerfile', '.dockerignore']) delete files[name];
+  if (fn.runtime === 'exec') for (const name of CONTAINER_FILES) delete files[name];
   return { files, build: build(path, fn.name), run: run(path, fn.name) };
 }
 
