@@ -201,7 +201,7 @@ describe('the page of a catalog', () => {
     ['sources', 'sources', 'missing missing'],
     ['report', 'report', 'Shadowed'],
     ['history', 'snapshots', 'Atom feed of snapshots'],
-    ['trust', 'trust', '/catalogs/platform --key registry.pub --out platform'],
+    ['trust', 'trust', '/catalogs/platform --out platform'],
     ['recipe', 'recipe', 'kind : CatalogRecipe'],
   ])(
     'has a tab %s with an address of its own, to which the old fragment leads',
@@ -368,8 +368,8 @@ describe('what changed between two snapshots', () => {
     const words = visibleText(text);
     expect(words).toContain('1 added, 1 removed, 1 changed');
     expect(words).toMatch(/Yanked breaking the function is removed function-removed/);
-    expect(words).toMatch(/Late quiet the function is added/);
-    expect(words).toMatch(/Plain quiet v1: the release changed from 1\.0\.0 to 1\.1\.0 upgraded/);
+    expect(words).toMatch(/Late compatible the function is added/);
+    expect(words).toMatch(/Plain compatible v1: the release changed from 1\.0\.0 to 1\.1\.0 upgraded/);
     expect(words).toContain(`krmhub catalog diff platform 1 ${newest}`);
     const back = visibleText(await readPage(`/catalogs/platform/compare?from=${newest}&to=1`));
     expect(back).toMatch(/Late breaking the function is removed/);

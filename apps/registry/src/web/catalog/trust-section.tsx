@@ -51,15 +51,15 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
           />
           <CopySnippet
             label="Verify the catalog"
-            caption="Verify it yourself. Get the fingerprint from the operator of the registry, not from this page."
+            caption="Verify it yourself. The first command shows the fingerprint of the key, and asks: compare it with the one from the operator of the registry, not from this page."
             code={
               <>
-                {'curl -s '}
+                {'krmhub trust add '}
                 <RegistryAddress />
-                {`${fillPath('registryKeys', {})} |\n  node -p 'JSON.parse(fs.readFileSync(0)).keys.find((key) => Date.parse(key.validFrom) <= Date.now()).publicKey' > registry.pub\n`}
+                {`/catalogs/${catalog}\n`}
                 {'krmhub catalog verify '}
                 <RegistryAddress />
-                {`/catalogs/${catalog} --key registry.pub --out ${catalog}`}
+                {`/catalogs/${catalog} --out ${catalog}`}
               </>
             }
           />

@@ -116,6 +116,7 @@ describe('the documentation', () => {
     const search = docsSearch(docs);
     const first = (words: string) => search(words)[0]?.page;
     expect(first('take a release down')).toBe('takedown');
+    expect(first('takedown')).toBe('takedown');
     expect(first('postgres')).toMatch(/^operate-postgres|^commands/);
     expect(search('flx argo')).toEqual([]);
     // Words beyond the tenth, and repeated ones, cost nothing.

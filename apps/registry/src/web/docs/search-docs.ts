@@ -42,7 +42,7 @@ export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
       };
     }),
   );
-  const index = new MiniSearch<(typeof sections)[number]>({ fields: ['title', 'heading', 'text'] });
+  const index = new MiniSearch<(typeof sections)[number]>({ fields: ['page', 'title', 'heading', 'text'] });
   index.addAll(sections);
   const byId = new Map(sections.map((section) => [section.id, section]));
   return (words) =>
@@ -52,7 +52,7 @@ export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
         prefix: (word) => word.length >= MIN_PREFIX,
         fuzzy: (word) => word.length >= MIN_MISSPELLED && 0.15,
         combineWith: 'AND',
-        boost: { title: 4, heading: 3 },
+        boost: { page: 4, title: 4, heading: 3 },
       })
       .slice(0, MAX_HITS)
       .map(({ id, terms }) => {

@@ -1,4 +1,5 @@
 import type { LifecycleRecord } from '@krmhub/catalog';
+import { compareReleases } from '@krmhub/schema';
 import { functionPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
@@ -27,6 +28,8 @@ export function Banners({ view }: { view: FunctionView }) {
   }
   const { release, shown } = known;
   const isShown = release.release === shown;
+  // A pre-release after the newest stable release: `shown` is not newer.
+  const isAhead = compareReleases(release.release, shown) > 0;
   const other = (
     <a href={at(functionPath(name))}>
       {name.kind} {shown}
@@ -59,8 +62,10 @@ export function Banners({ view }: { view: FunctionView }) {
         </Banner>
       )}
       {isShown || release.yanked !== undefined || release.deprecated !== undefined ? null : (
-        <Banner title={`This is not the newest release: ${shown} is newer`}>
-          <p>Go to {other}.</p>
+        <Banner
+          title={isAhead ? 'This is a pre-release' : `This is not the newest release: ${shown} is newer`}
+        >
+          <p>{isAhead ? <>The newest release is {other}.</> : <>Go to {other}.</>}</p>
         </Banner>
       )}
     </>

@@ -101,7 +101,7 @@ describe('the page of a function', () => {
     expect(text).toMatch(/>May touch<\/a><\/dt><dd><span[^>]*>only its input</);
     expect(text).toContain('<dd>not verified: says it is published by <bdi>Example Co</bdi></dd>');
     expect(text).toMatch(
-      />Runs<\/a><\/dt><dd>.*registry.example.com\/setlabels:v1.1.0<.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/,
+      />Runs<\/a><\/dt><dd>.*registry.example.com\/<wbr\/>setlabels:v1.1.0<.*>pinned<\/span> <code[^>]*title="sha256:a{64}"/,
     );
     expect(text).toContain('href="/catalogs/default"');
     expect(text).toContain('/functions/example.com/SetLabels/releases.atom');
@@ -169,6 +169,15 @@ describe('the page of a function', () => {
       const { status, headers } = await page(asked!);
       expect([status, headers.get('location')]).toEqual([302, right]);
     }
+  });
+
+  it('of a pre-release does not call an older stable release newer', async () => {
+    await publish('SetEarly', '1.0.0');
+    await publish('SetEarly', '2.0.0-rc.1');
+    const { text } = await page('/functions/example.com/SetEarly/releases/2.0.0-rc.1');
+    expect(text).toContain('This is a pre-release');
+    expect(text).not.toContain('is newer');
+    expect(text).toContain('registry.example.com/<wbr/>setearly:v2.0.0-rc.1');
   });
 
   it('of a release links to the newest one, and is not indexed', async () => {

@@ -6,7 +6,7 @@ import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { PublisherLine } from '../parts/publisher-line.js';
 import { ShortSigner } from '../parts/signer.js';
-import { ExternalLink, Text } from '../parts/text.js';
+import { ExternalLink, Reference } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { PolicyLink } from './policy-link.js';
@@ -51,7 +51,7 @@ export function Summary({ view }: { view: FunctionView }) {
         {runFacts(version.version).map(({ words, tone, digest, name: program }) => (
           <span class="run">
             <code>
-              <Text value={program} max={MAX_PROGRAM} />
+              <Reference value={program} max={MAX_PROGRAM} />
             </code>{' '}
             <Label tone={tone}>{words}</Label>{' '}
             {digest === undefined ? null : <Digest value={digest} isShort />}

@@ -2,6 +2,7 @@ import type { FunctionRecord, ReleaseSummary } from '@krmhub/catalog';
 import { operateReleasePath, RELEASES } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
+import { ReleaseName } from '../parts/release-name.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
@@ -64,7 +65,7 @@ export function ReleasesPage({ shown: { typed, fn, problem, takenDown } }: { sho
               <div class="operate-head">
                 <h2>
                   <a href={at(operateReleasePath({ ...fn, release: release.release }))}>
-                    {fn.group}/{fn.kind}@{release.release}
+                    <ReleaseName name={{ group: fn.group, kind: fn.kind, release: release.release }} />
                   </a>
                 </h2>
                 <ReleaseLabels release={release} />

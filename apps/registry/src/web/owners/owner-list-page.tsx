@@ -72,19 +72,15 @@ export function OwnerListPage({
         first={isFirst ? undefined : OWNERS}
         next={next === undefined ? undefined : ownersPath({ after: next })}
       />
-      <section aria-labelledby="not-verified">
-        <h2 id="not-verified">Not verified</h2>
-        <p>
-          {notVerified === 0 ? (
-            'Each function is from the owner of its group.'
-          ) : (
-            <>
-              <a href={at(searchPath({ owner: [NOT_VERIFIED] }))}>{counted(notVerified, 'function')}</a> in
-              groups without an owner, or only in upstream catalogs. Nobody checked who publishes them.
-            </>
-          )}
-        </p>
-      </section>
+      {notVerified === 0 ? null : (
+        <section aria-labelledby="not-verified">
+          <h2 id="not-verified">Not verified</h2>
+          <p>
+            <a href={at(searchPath({ owner: [NOT_VERIFIED] }))}>{counted(notVerified, 'function')}</a> in
+            groups without an owner, or only in upstream catalogs. Nobody checked who publishes them.
+          </p>
+        </section>
+      )}
       <p>
         <a href={at(fillPath('owners', {}))}>Owners as JSON</a>
       </p>

@@ -15,6 +15,21 @@ export function Text({ value, max }: { value: string; max?: number }) {
   return <bdi>{visibleText(max === undefined ? value : cutText(value, max))}</bdi>;
 }
 
+/** An address or a reference, which a narrow line breaks after a slash instead of within a word. */
+export function Reference({ value, max }: { value: string; max: number }) {
+  const parts = visibleText(cutText(value, max)).split(/(?<=[^/]\/)(?=[^/])/);
+  return (
+    <bdi>
+      {parts.map((part, index) => (
+        <>
+          {index === 0 ? null : <wbr />}
+          {part}
+        </>
+      ))}
+    </bdi>
+  );
+}
+
 /** An address from publishers: a link if it is http or https, otherwise text. */
 export function ExternalLink({ url, text = url }: { url: string; text?: string }) {
   const isWeb = /^https?:$/.test(parseUrl(url)?.protocol ?? '');
