@@ -89,13 +89,13 @@ export const LINT_RULES = {
   'image/unpinned-release': {
     ...warning(
       'No digest pins the image. Its tag is a release, and KEP-2906 requires `sha256` for it.',
-      'Add `sha256: <64 hexadecimal digits>` next to `image`.',
+      'Run `krmhub pin`, which adds the digest as `sha256`.',
     ),
     kep: 'error',
   },
   'image/no-digest': warning(
     'No digest pins the image, so its tag can move to another image.',
-    'Add `sha256: <64 hexadecimal digits>` next to `image`.',
+    'Run `krmhub pin`, which adds the digest as `sha256`.',
   ),
   'image/other-release': warning(
     'The images have the tag of another release than the one in `--release`.',

@@ -50,7 +50,7 @@ export function checkContainer(runtime: JsonValue, path: Path, report: Report): 
   if (!pinned) reportUnpinned(reference.tag, at, report);
 }
 
-const ADD_DIGEST = 'Add `sha256: <64 hexadecimal digits>` next to `image`.';
+const ADD_DIGEST = 'Run `krmhub pin`, which adds the digest as `sha256`.';
 
 function reportUnpinned(tag: string | undefined, path: Path, report: Report): void {
   if (tag === undefined) {
