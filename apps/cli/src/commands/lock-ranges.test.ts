@@ -1,4 +1,4 @@
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { GROUP } from '../testing/proxied-registry.js';
@@ -139,6 +139,17 @@ describe('a range of releases', () => {
     await settings('functions: [{kind: Refused, release: 1}]\n');
     const invalid = await lock();
     expect([invalid.exitCode, invalid.said]).toEqual([1, expect.stringContaining('krmhub.yaml:3:')]);
+    await rename(file('krmhub.yaml'), file('krmhub.yml'));
+    const misnamed = await lock();
+    expect([misnamed.exitCode, misnamed.said]).toEqual([
+      1,
+      expect.stringMatching(
+        /cannot read the settings .*krmhub\.yml: .*\n {2}hint: Rename it to krmhub\.yaml/,
+      ),
+    ]);
+    await writeFile(file('krmhub.yml'), 'kind: Pipeline\n');
+    expect((await lock()).exitCode).toBe(0);
+    await rm(file('krmhub.yml'));
   });
 
   it('is not looked for in another catalog than the first that has the function', async () => {

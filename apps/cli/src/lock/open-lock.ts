@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Lock, LockedFunctions } from '@krmhub/catalog';
-import { SETTINGS_FILE, SETTINGS_LIMITS } from '@krmhub/catalog/settings/settings';
+import { SETTINGS_FILE, SETTINGS_KIND, SETTINGS_LIMITS } from '@krmhub/catalog/settings/settings';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { WorkingFolder } from '@krmhub/consume/ports';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
@@ -57,6 +57,9 @@ function storedLock({ lock }: PlannedLock): { lock: Lock } | undefined {
   return lock === undefined ? undefined : { lock };
 }
 
+const MISNAMED_SETTINGS = SETTINGS_FILE.replace('.yaml', '.yml');
+const IS_SETTINGS = new RegExp(`^kind: *["']?${SETTINGS_KIND}\\b`, 'm');
+
 /**
  * Reads the settings of a package, for the options of a resolver: krmhub.yaml in its folder. Those of bases and
  * subpackages do not count. Throws `invalid-document` with every problem.
@@ -72,6 +75,7 @@ export async function packageSettings(
     bytes = await readFileUpTo(io, file, SETTINGS_LIMITS.maxSettingsBytes);
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found' || (await isLink(file))) throw error;
+    await rejectMisnamed(io, folder);
     return {};
   }
   // Loads the whole lint, and most packages have no settings.
@@ -81,6 +85,17 @@ export async function packageSettings(
   throw new KrmhubError('invalid-document', `cannot read the settings ${name}`, {
     diagnostics,
     hint: 'Correct the file. It is described by: krmhub docs lock',
+  });
+}
+
+/** Settings in a file that nothing reads are missing too: what they refuse must not run. */
+async function rejectMisnamed(io: WorkingFolder, folder: string): Promise<void> {
+  const file = path.join(folder, MISNAMED_SETTINGS);
+  const bytes = await readFileUpTo(io, file, SETTINGS_LIMITS.maxSettingsBytes).catch(() => undefined);
+  if (bytes === undefined || !IS_SETTINGS.test(Buffer.from(bytes).toString())) return;
+  const name = path.relative(io.cwd, file);
+  throw new KrmhubError('invalid-document', `cannot read the settings ${name}: their file has another name`, {
+    hint: `Rename it to ${SETTINGS_FILE}.`,
   });
 }
 
