@@ -15,6 +15,12 @@ it.each([[[]], [['--no-color']]])('prints its help without a command: %j', async
   expect([io.exitCode, io.err(), io.out()]).toEqual([0, '', (await runTest([...args, '--help'])).out()]);
 });
 
+it('lists what helps in one group', async () => {
+  const help = (await runTest(['--help'])).out();
+  expect(help).toMatch(/\nHelp:\n {2}docs [\s\S]*\n {2}help \[command\]/);
+  expect(help).not.toContain('\nCommands:');
+});
+
 it.each([
   [['help', 'serach'], 'serach', '(Did you mean search?)\n', ''],
   [['serach', '--help'], 'serach', '(Did you mean search?)\n', ''],
@@ -28,7 +34,9 @@ it.each([
   expect([io.exitCode, io.out(), io.err()]).toEqual([
     2,
     '',
-    `error: unknown command '${name}'\n${suggestion}  hint: List the commands: krmhub${group} --help\n`,
+    `error: unknown command '${name}'\n${suggestion}  hint: List the commands: krmhub${group} --help${
+      group === '' ? '; the pages of the docs: krmhub docs' : ''
+    }\n`,
   ]);
 });
 

@@ -112,6 +112,7 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .description('Publish, find, verify, and run KRM functions, and serve them as catalogs.')
     .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
+    .commandsGroup('Help:')
     .helpCommand('help [command]', 'Show help for a command, or a page of the docs.')
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .option('--verbose', 'Print requests, the cache, and where credentials come from.')
@@ -153,8 +154,8 @@ not found, 4 not trusted or digest mismatch, 5 registry, network, or disk, 6 not
 signed in or not allowed. With -o json or -o yaml, an error is also data on
 stdout.
 
-Every command accepts the three global options. --timeout is --request-timeout
-where a command has no --timeout of its own, which is for functions.`,
+Every command accepts the three global options. Commands that run functions have
+a --timeout for them; for other commands, --timeout is --request-timeout.`,
     );
   program.hook('preAction', async (_, command) => {
     const { output } = command.opts<{ output?: unknown }>();
@@ -283,7 +284,8 @@ function usageHint(command: Command): string {
   const names: string[] = [];
   for (let one: Command | null = command; one !== null; one = one.parent) names.unshift(one.name());
   const what = command.commands.length > 0 ? 'List the commands' : 'Show the arguments and options';
-  return `${what}: ${names.join(' ')} --help`;
+  const pages = command.parent === null ? '; the pages of the docs: krmhub docs' : '';
+  return `${what}: ${names.join(' ')} --help${pages}`;
 }
 
 function hintAfterErrors(command: Command): void {
