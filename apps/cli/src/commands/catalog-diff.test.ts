@@ -191,17 +191,17 @@ describe('the compared snapshots', () => {
     expect(text).toBe(`chosen: snapshot 2 → 3
 
 ${GROUP}/Chosen
-  breaking  v1: a has the maxLength 9 (schema-breaking)
-  review    the publisher changed from "Example Co" to "Other Co"
-              (publisher-changed)
-  quiet     v1: the release changed from 1.1.0 to 1.2.0 (upgraded)
+  breaking    v1: a has the maxLength 9 (schema-breaking)
+  to review   the publisher changed from "Example Co" to "Other Co"
+                (publisher-changed)
+  compatible  v1: the release changed from 1.1.0 to 1.2.0 (upgraded)
 `);
     for (const line of text.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(80);
     const piped = await run(['chosen']);
     expect(piped.out().split('\n')[0]).toBe(
       `${GROUP}/Chosen\tbreaking\tschema-breaking\tv1\ta has the maxLength 9`,
     );
-    expect(told(piped)).toBe('1 breaking, 1 to review, 1 quiet in 1 function\n');
+    expect(told(piped)).toBe('1 breaking, 1 to review, 1 compatible in 1 function\n');
   });
 
   it('can be filtered, which also changes the exit code', async () => {
@@ -213,7 +213,7 @@ ${GROUP}/Chosen
         .split('\n')
         .map((line) => line.split('\t')[2]),
     ).toEqual(['publisher-changed', 'upgraded', undefined]);
-    expect(told(only)).toBe('0 breaking, 1 to review, 1 quiet in 1 function (filtered)\n');
+    expect(told(only)).toBe('0 breaking, 1 to review, 1 compatible in 1 function (filtered)\n');
     const breaking = await run(['chosen', '--breaking']);
     expect([breaking.exitCode, breaking.out().split('\n').length]).toEqual([1, 2]);
     const unknown = await run(['chosen', '--only', 'upgrade']);

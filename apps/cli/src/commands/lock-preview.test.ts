@@ -99,7 +99,7 @@ describe('a preview of an upgrade', () => {
     expect(io.out()).toContain(`Upgrade ${kind} from 1.0.0 to 2.0.0\n1 of 4 resources changes.\n`);
     expect(io.out()).toContain('~ apps/v1 Deployment web\n@@ -3,6 +3,6 @@\n');
     expect(io.out()).toContain('-    team: one\n+    team: two\n');
-    expect(io.out()).toMatch(/quiet +the release changed from 1.0.0 to 2.0.0 \(upgraded\)/);
+    expect(io.out()).toMatch(/compatible +the release changed from 1.0.0 to 2.0.0 \(upgraded\)/);
     expect(await preview('-o', 'markdown')).toMatchObject({ exitCode: 0 });
     expect(await state()).toEqual(before);
     expect(await readdir(path.join(pack.folder, 'tmp'))).toEqual(['.keep']);

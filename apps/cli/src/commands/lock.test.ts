@@ -372,7 +372,7 @@ describe('a locked snapshot of a registry', () => {
       env: { NO_COLOR: '1', KRMHUB_CACHE: path.join(pack.folder, '.cache') },
     });
     expect(tty.out()).toMatch(/~ example.com\/v1 SetNames 1.0.0 → 2.0.0 from http/);
-    expect(tty.out()).toMatch(/ {2}quiet {5}the release changed from 1.0.0 to 2.0.0 \(upgraded\)/);
+    expect(tty.out()).toMatch(/ {2}compatible {2}the release changed from 1.0.0 to 2.0.0 \(upgraded\)/);
     expect(await lockText()).not.toMatch(/kind: SetNames\n {2}serial/);
   });
 

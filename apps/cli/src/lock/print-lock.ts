@@ -12,7 +12,7 @@ import { bold, type OutputFormat, printData, printLine, printWarning } from '../
 import type { FunctionChange } from './function-changes.js';
 import type { LockReport } from './lock-report.js';
 
-const LABEL_COLUMNS = 12;
+const LABEL_COLUMNS = 14;
 const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
   CatalogChangeImpact,
   string

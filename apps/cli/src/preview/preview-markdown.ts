@@ -1,3 +1,7 @@
+import {
+  CATALOG_CHANGE_IMPACT_LABELS,
+  CATALOG_CHANGE_IMPACTS,
+} from '@krmhub/catalog/compare/catalogs/classes';
 import { escapeControls, plural, shorten } from '@krmhub/schema/text';
 import type { ManifestChange } from './manifests.js';
 import type { FunctionPreview, PreviewReport } from './preview-report.js';
@@ -108,7 +112,10 @@ function functionSection({ functions, imageChanges }: PreviewReport): string[] {
     ...shownRows,
   ];
   const changes = functions.flatMap((fn) =>
-    fn.changes.map(({ weight, message }) => `- ${span(fn.kind)} ${weight}: ${span(message)}`),
+    fn.changes.map(
+      ({ weight, message }) =>
+        `- ${span(fn.kind)} ${CATALOG_CHANGE_IMPACT_LABELS[weight].label}: ${span(message)}`,
+    ),
   );
   const partial = functions.filter(({ isPartial }) => isPartial);
   const notes = partial.map(
@@ -117,11 +124,11 @@ function functionSection({ functions, imageChanges }: PreviewReport): string[] {
   return ['## Functions', table.join('\n'), ...moreRows, ...list([...changes, ...notes])];
 }
 
-/** For example `1 breaking, 2 quiet`. */
+/** For example `1 breaking, 2 compatible`. */
 function countChanges({ changes }: FunctionPreview): string {
-  const counts = (['breaking', 'review', 'quiet'] as const).flatMap((weight) => {
+  const counts = CATALOG_CHANGE_IMPACTS.flatMap((weight) => {
     const count = changes.filter((one) => one.weight === weight).length;
-    return count === 0 ? [] : [`${count} ${weight}`];
+    return count === 0 ? [] : [`${count} ${CATALOG_CHANGE_IMPACT_LABELS[weight].label}`];
   });
   return counts.length === 0 ? 'changed' : counts.join(', ');
 }

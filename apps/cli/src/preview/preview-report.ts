@@ -25,7 +25,7 @@ export interface PreviewWarning {
 export interface PreviewReport extends Pick<LockReport, 'file' | 'isChanged' | 'imageChanges'> {
   /** The package, as the user named it. */
   path: string;
-  /** One line: what is upgraded. */
+  /** One line: what is upgraded or downgraded. */
   title: string;
   /** Prints the same. */
   command: string;

@@ -14,7 +14,7 @@ const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const sati
   string
 >;
 
-const LABEL_COLUMNS = 12;
+const LABEL_COLUMNS = 14;
 
 /**
  * Prints changes by function; without a terminal, a line for each with function, severity, class, version and message.
@@ -59,8 +59,9 @@ async function printFunctions(
   for (const [name, changes] of functions) {
     lines.push('', bold(io, escapeControls(name)));
     for (const { weight, version, message, class: name } of changes) {
+      const { label } = CATALOG_CHANGE_IMPACT_LABELS[weight];
       const text = `${version === undefined ? '' : `${version}: `}${message} (${name})`;
-      const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${weight}`, LABEL_COLUMNS));
+      const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${label}`, LABEL_COLUMNS));
       lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
     }
   }

@@ -21,7 +21,7 @@ export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: 
     label: 'to review',
     meaning: 'Review the change: the provider, the permissions, or the behavior of a function may differ.',
   },
-  quiet: { label: 'quiet', meaning: 'No action is required.' },
+  quiet: { label: 'compatible', meaning: 'No action is required.' },
 };
 
 const breaking = (summary: string) => ({ weight: 'breaking', summary }) as const;
