@@ -19,6 +19,7 @@ it('lists what helps in one group', async () => {
   const help = (await runTest(['--help'])).out();
   expect(help).toMatch(/\nHelp:\n {2}docs [\s\S]*\n {2}help \[command\]/);
   expect(help).not.toContain('\nCommands:');
+  expect((await runTest(['fn', '--help'])).out()).not.toContain('\nHelp:');
 });
 
 it.each([

@@ -96,6 +96,8 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     },
   },
 };
+const HELP_COMMAND = ['help [command]', 'Show help for a command, or a page of the docs.'] as const;
+
 /** Of the program itself, and so of every command. */
 interface GlobalOptions {
   color?: boolean;
@@ -113,7 +115,7 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     .version(VERSION, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
     .commandsGroup('Help:')
-    .helpCommand('help [command]', 'Show help for a command, or a page of the docs.')
+    .helpCommand(...HELP_COMMAND)
     .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .option('--verbose', 'Print requests, the cache, and where credentials come from.')
     .option(
@@ -177,6 +179,11 @@ a --timeout for them; for other commands, --timeout is --request-timeout.`,
       const register = await commands[name]?.();
       register?.(program, io);
     }
+  }
+  // Commander gives them that of the program, which is in a group that they do not have.
+  for (const one of program.commands) {
+    const shown = one.createHelp().visibleCommands(one);
+    if (shown.some((command) => command.name() === 'help')) one.helpCommand(...HELP_COMMAND);
   }
   hintAfterErrors(program);
   return program;
