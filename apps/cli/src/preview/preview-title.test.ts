@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import type { ReleaseChangeClass } from '../../../../packages/catalog/src/compare/catalogs/definition-changes.js';
 import type { FunctionPreview } from './preview-report.js';
 import { previewTitle } from './preview-title.js';
 
-function changed(kind: string, name: ReleaseChangeClass): FunctionPreview {
+function changed(kind: string, name: 'upgraded' | 'downgraded'): FunctionPreview {
   const weight = name === 'downgraded' ? 'review' : 'quiet';
   return {
     type: 'changed',
