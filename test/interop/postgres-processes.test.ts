@@ -40,7 +40,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     for (const member of members) await end(member);
   });
 
-  const times = { renew: 100, lost: 2_000, drain: 600_000 };
+  const times = { renew: 100, read: 100, lost: 2_000, drain: 600_000 };
   async function join({ sharedBlobs = true, given = times } = {}): Promise<Member> {
     const pool = openPool(url, 4);
     try {
@@ -355,7 +355,7 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
 
   it('continues after the server restarts, and after connections were cut', async () => {
     // Nobody is lost, also on a machine that is busy.
-    const given = { renew: 3_000, lost: 30_000, drain: 600_000 };
+    const given = { renew: 3_000, read: 3_000, lost: 30_000, drain: 600_000 };
     const [a, b] = [await join({ given }), await join({ given })];
     const ids = [a, b].map(({ processes }) => processes.id);
     await query(

@@ -140,7 +140,14 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   try {
     let isBuilding = false;
     // Nothing of the database is in memory yet.
-    const following = shared && (await Following.open({ shared, leads: () => isBuilding, log }));
+    const following =
+      shared &&
+      (await Following.open({
+        shared,
+        leads: () => isBuilding,
+        hasLeader: () => processes.hasLeader(),
+        log,
+      }));
     const leader = following ?? LEADER_HERE;
     await ensureRegistryKey(paths.keys, {
       now: clock(),

@@ -3,8 +3,9 @@ import type { CallOutcome, CallRows } from '../../workers/processes/shared-datab
 import { translatePostgresError } from './errors.js';
 import type { CountStatements } from './session.js';
 
-/** Tells all processes that there is something to read. */
-const NOTIFY = `pg_notify('krmhub', '')`;
+/** Tells all processes that there is something to read here; events have a notification without a payload. */
+export const ABOUT_LEADER = 'leader';
+const NOTIFY = `pg_notify('krmhub', '${ABOUT_LEADER}')`;
 
 const ADD = `WITH added AS (INSERT INTO leader_call (id, method, input) VALUES ($1, $2, $3) RETURNING id)
   SELECT ${NOTIFY} FROM added`;

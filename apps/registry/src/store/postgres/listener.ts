@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../log.js';
-import type { Listening } from '../../workers/processes/shared-database.js';
+import type { Listening, Notice } from '../../workers/processes/shared-database.js';
 import { PrimaryClient } from './hosts.js';
+import { ABOUT_LEADER } from './leader-calls.js';
 import { clientConfig } from './pool.js';
 
-/** The channel of all notifications. They say that there is something to read, not what. */
+/** The channel of all notifications. They say that there is something to read, and of which kind. */
 export const CHANNEL = 'krmhub';
 /** Milliseconds until the first attempt to connect again; each further one takes twice as long. */
 const MIN_RETRY_MS = 250;
@@ -21,13 +22,13 @@ const ANSWER_MS = 5_000;
 export class Listener implements Listening {
   readonly #url: string;
   readonly #log: Log;
-  readonly #onNotice: () => void;
+  readonly #onNotice: (about: Notice) => void;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #isConnected = false;
 
   /** `onNotice` is called for notifications, and when a connection begins or ends: some may have been missed. */
-  constructor(url: string, { log, onNotice }: { log: Log; onNotice: () => void }) {
+  constructor(url: string, { log, onNotice }: { log: Log; onNotice: (about: Notice) => void }) {
     this.#url = url;
     this.#log = log;
     this.#onNotice = onNotice;
@@ -73,21 +74,24 @@ export class Listener implements Listening {
     signal.addEventListener('abort', end);
     try {
       await client.connect();
-      client.on('notification', () => this.#onNotice());
+      client.on('notification', ({ payload }) =>
+        this.#onNotice(payload === ABOUT_LEADER ? 'leader' : 'events'),
+      );
       await client.query(`LISTEN ${CHANNEL}`);
       onConnected();
       this.#isConnected = true;
-      this.#onNotice();
+      this.#onNotice('all');
       while (!ended.signal.aborted) {
         await sleep(CHECK_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-        if (!ended.signal.aborted) await client.query('SELECT 1');
+        // Without a statement: the server only answers.
+        if (!ended.signal.aborted) await client.query('');
       }
       if (!signal.aborted) throw new Error('the server closed the connection');
     } finally {
       signal.removeEventListener('abort', end);
       if (this.#isConnected) {
         this.#isConnected = false;
-        this.#onNotice();
+        this.#onNotice('all');
       }
       await Promise.race([client.end().catch(() => undefined), sleep(ANSWER_MS, undefined, { ref: false })]);
     }

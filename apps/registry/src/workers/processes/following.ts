@@ -14,13 +14,15 @@ import type { Listening, SharedDatabase } from './shared-database.js';
 
 /** Milliseconds between two looks while no notification can come: users hardly notice them. */
 const POLL_MS = 250;
-/** Milliseconds between two looks while notifications come. The connection is checked as often. */
-const BACKUP_MS = 10_000;
+/** Milliseconds between two looks while notifications come: the connection is checked, and says if it breaks. */
+const BACKUP_MS = 60_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
   /** Whether this process leads now, and has begun to build. False before that work stops. */
   leads: () => boolean;
+  /** Whether a process leads, as far as this one knows. */
+  hasLeader: () => boolean;
   log: Log;
 }
 
@@ -35,7 +37,7 @@ export class Following implements Leader {
   private constructor(deps: FollowingDeps, from: number) {
     this.#deps = deps;
     this.#from = from;
-    this.#calls = new LeaderCalls(deps.shared.calls, deps.leads);
+    this.#calls = new LeaderCalls(deps.shared.calls, deps);
   }
 
   /** Open it before this process has anything of the database in memory. */
@@ -71,9 +73,11 @@ export class Following implements Leader {
       }),
     };
     this.#pollers = pollers;
-    this.#listener = shared.listen(() => {
-      pollers.events.soon();
-      pollers.calls.soon();
+    this.#listener = shared.listen((about) => {
+      // The server may have lost what the leader wrote.
+      if (about === 'all') this.#calls.writeAgain();
+      if (about !== 'leader') pollers.events.soon();
+      if (about !== 'events') pollers.calls.soon();
     });
   }
 

@@ -32,8 +32,10 @@ function memoryRows() {
 
 const led = (methods: Led['methods'], status: unknown = {}): Led => ({ methods, status: () => status });
 const notLed = led({});
-const leading = (rows: CallRows) => new LeaderCalls(rows, () => true);
-const following = (rows: CallRows) => new LeaderCalls(rows, () => false);
+const calling = (rows: CallRows, leads: () => boolean) =>
+  new LeaderCalls(rows, { leads, hasLeader: () => true });
+const leading = (rows: CallRows) => calling(rows, () => true);
+const following = (rows: CallRows) => calling(rows, () => false);
 const isAnswered = ({ outcome }: { outcome?: CallOutcome }) => outcome !== undefined;
 
 it('calls the leader, and rejects with its errors', async () => {
@@ -68,7 +70,7 @@ it('calls the leader, and rejects with its errors', async () => {
 it.each(['does not lead any more', 'stops'])('has a new leader answer what one that %s left', async (end) => {
   const { rows, calls } = memoryRows();
   let leads = true;
-  const first = new LeaderCalls(rows, () => leads);
+  const first = calling(rows, () => leads);
   const [second, other] = [leading(rows), following(rows)];
   const result = other.call('work', {}, 60_000);
   await vi.waitFor(() => expect(calls.size).toBe(1));

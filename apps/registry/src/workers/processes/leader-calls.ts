@@ -19,16 +19,18 @@ interface Pending {
 }
 
 /** Milliseconds between two writes of a status that has not changed. */
-const STATUS_MS = 10_000;
+const STATUS_MS = 60_000;
 /**
- * Milliseconds without a new status after which no process leads, and readiness fails. A lost one is replaced in a
- * third of them.
+ * Milliseconds without a leader or a new status after which readiness fails. A lost leader is replaced in a third of
+ * them.
  */
 const LEADERLESS_MS = 30_000;
+/** Milliseconds after which a status is too old, also if there is a leader: two of its writes failed. */
+const OLD_STATUS_MS = 3 * STATUS_MS;
 /** Milliseconds after which no caller waits for a call: calls wait less than that. */
 const OLD_MS = 600_000;
 /** Milliseconds between two deletions of old calls. */
-const SWEEP_MS = 60_000;
+const SWEEP_MS = OLD_MS;
 
 /**
  * Calls to the leader, as to a thread: a row has the method and its input, and the leader writes the outcome
@@ -37,6 +39,7 @@ const SWEEP_MS = 60_000;
 export class LeaderCalls {
   readonly #rows: CallRows;
   readonly #leads: () => boolean;
+  readonly #hasLeader: () => boolean;
   /** Calls of this process. */
   readonly #pending = new Map<string, Pending>();
   /** Calls of all processes that this one, as the leader, answers now. */
@@ -45,16 +48,28 @@ export class LeaderCalls {
   #written: { text: string; at: number } | undefined;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #known: { status: unknown; at: number } | undefined;
+  /** When there was a leader, at the last question. */
+  #ledAt = Number.NEGATIVE_INFINITY;
 
-  constructor(rows: CallRows, leads: () => boolean) {
+  constructor(rows: CallRows, { leads, hasLeader }: { leads: () => boolean; hasLeader: () => boolean }) {
     this.#rows = rows;
     this.#leads = leads;
+    this.#hasLeader = hasLeader;
   }
 
   /** The status of the leader; undefined if no process has led for a while. */
   get currentStatus(): unknown {
     const known = this.#known;
-    return known && performance.now() - known.at < LEADERLESS_MS ? known.status : undefined;
+    if (known === undefined) return undefined;
+    if (this.#hasLeader()) this.#ledAt = performance.now();
+    const age = performance.now() - known.at;
+    const leaderless = performance.now() - Math.max(known.at, this.#ledAt);
+    return age < OLD_STATUS_MS && leaderless < LEADERLESS_MS ? known.status : undefined;
+  }
+
+  /** Has the next look write the status, also if it has not changed. */
+  writeAgain(): void {
+    this.#written = undefined;
   }
 
   /** Rejects as the leader does, and with `unavailable` if none answers in this time. */

@@ -17,6 +17,7 @@ export function onlyProcess(): Processes {
     pauses: (builder) => lock.pauses(builder),
     beforeDrained: () => undefined,
     ensureCurrent: () => undefined,
+    hasLeader: () => true,
     async stop() {
       for (let work = led.pop(); work !== undefined; work = led.pop()) await work.stop();
     },

@@ -51,6 +51,8 @@ export interface Processes {
   beforeDrained(work: () => Promise<void>): void;
   /** Throws `unavailable` unless the other processes certainly count on this one. Call it before bytes are deleted. */
   ensureCurrent(): void;
+  /** Whether a process leads, as far as this one knows. */
+  hasLeader(): boolean;
   /** Stops the work of the leader. */
   stop(): Promise<void>;
 }

@@ -4,10 +4,13 @@ import type { SentError } from '../isolation/sent-error.js';
 /** How the processes of one database reach each other. */
 export interface SharedDatabase {
   /** Calls `onNotice` soon after another process has written something for all; it can be missed. */
-  listen(onNotice: () => void): Listening;
+  listen(onNotice: (about: Notice) => void): Listening;
   calls: CallRows;
   events: Pick<EventStore, 'events' | 'lastEvent'>;
 }
+
+/** What there is to read; `all` if notices may have been missed. */
+export type Notice = 'events' | 'leader' | 'all';
 
 export interface Listening {
   /** Whether notices come now. It can be true for some seconds after a connection broke. */

@@ -3,7 +3,15 @@ import type pg from 'pg';
 import { translatePostgresError } from '../errors.js';
 import { PrimaryClient } from '../hosts.js';
 import { clientConfig } from '../pool.js';
-import { CHANNEL, type LeaseName, lateAfter, lockConnection, type Times } from './process-table.js';
+import {
+  CHANNEL,
+  forgottenAfter,
+  IS_CONNECTED,
+  type LeaseName,
+  lateAfter,
+  lockConnection,
+  type Times,
+} from './process-table.js';
 
 export interface Lease {
   name: LeaseName;
@@ -27,14 +35,15 @@ const RENEW = `WITH "renewed" AS (
   )
   SELECT (SELECT count(*) FROM "renewed")::int AS "renewed",
     (SELECT coalesce(json_agg(json_build_object('id', "id", 'drained', "drained",
-        'late', "seen_at" < clock_timestamp() - $3 * interval '1 millisecond')), '[]'::json)
+        'late', NOT ${IS_CONNECTED} OR "seen_at" < clock_timestamp() - $3 * interval '1 millisecond')), '[]'::json)
       FROM "process" WHERE "id" <> $1) AS "processes",
     (SELECT coalesce(json_agg(json_build_object('name', "name", 'holder', "holder", 'number', "number",
         'pausesBuilds', "pauses_builds")), '[]'::json) FROM "lease") AS "leases"`;
 
 /**
  * A connection of its own, so that a process can renew its row while all others are busy. It listens for changes, and
- * opens again after it broke.
+ * opens again after it broke. The server ends it if the process sends nothing for some time, so the lock that it has
+ * tells the others that the process runs.
  */
 export class Heartbeat {
   readonly #url: string;
@@ -66,9 +75,21 @@ export class Heartbeat {
     try {
       this.#client ??= await this.#connect(id);
       if (!this.#isLocked) await this.#lock(this.#client, id);
-      const { rows } = await this.#client.query(RENEW, [id, drained, lateAfter(this.#times)]);
+      const { rows } = await this.#client.query(RENEW, [id, drained, forgottenAfter(this.#times)]);
       const { renewed, processes, leases } = rows[0] as Record<keyof ProcessState, never>;
       return { renewed: renewed > 0, processes: JSON.parse(processes), leases: JSON.parse(leases) };
+    } catch (error) {
+      await this.close();
+      throw translatePostgresError(error);
+    }
+  }
+
+  /** Tells the server that this process runs, without a statement. Returns false if it has to renew its row. */
+  async ping(): Promise<boolean> {
+    if (this.#client === undefined || !this.#isLocked) return false;
+    try {
+      await this.#client.query('');
+      return true;
     } catch (error) {
       await this.close();
       throw translatePostgresError(error);
@@ -104,7 +125,9 @@ export class Heartbeat {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
+      // Others give it up after they have noticed that, and so after `lost`.
+      const idle = this.#times.lost - lateAfter(this.#times);
+      await client.query(`SET idle_session_timeout = ${idle}; LISTEN ${CHANNEL}`);
       await this.#lock(client, id);
     } catch (error) {
       await client.end().catch(() => undefined);

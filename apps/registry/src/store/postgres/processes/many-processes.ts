@@ -1,15 +1,18 @@
 /**
  * The processes of a registry on one PostgreSQL database: their rows, leases, and exclusive work.
  *
- * Each has a row that it renews. All times are those of the database, so that clocks of machines do not matter.
- * - A row that was not renewed in time is lost, and any process deletes it; earlier if its connection has ended. Each
- *   write transaction requires the row of its process (`require_process`), in the round trip that begins it. So a paused
+ * Each has a row, and a connection with a lock, which the server ends if the process sends nothing for seconds: empty
+ * messages suffice. All times are those of the database, so that clocks of machines do not matter.
+ * - A process without its connection is lost after some seconds, and any other one deletes its row. Each write
+ *   transaction requires the row of its process (`require_process`), in the round trip that begins it. So a paused
  *   process cannot commit after the others went on without it. It joins with another ID, once it stores no bytes.
- * - Leases are rows that end with the row of their holder. The holder of `background` leads.
+ * - Leases are rows that end with the row of their holder. The holder of `background` leads. The others wait for the
+ *   lock of its connection, so they learn at once that it has ended. Changes of rows are notified.
  * - The holder of `exclusive` waits until every other process stores no bytes: each records the number of the lease,
  *   and waits until it is gone. A process that joins later finds it, because both transactions have the write lock.
- * - Objects in S3 cannot be part of a transaction: before one is deleted, `ensureCurrent` checks that this process
- *   renewed its row shortly before.
+ *   Meanwhile, all renew their rows every few seconds, as they do while one of them has no connection.
+ * - Objects in S3 cannot be part of a transaction: before one is deleted, `ensureCurrent` checks that the server had the
+ *   connection of this process shortly before.
  *
  * @module
  */
@@ -19,11 +22,14 @@ import { setTimeout } from 'node:timers/promises';
 import { LocalLock } from '../../../workers/processes/local-lock.js';
 import type { BytesLock, LedWork, Pausable, Processes } from '../../../workers/processes/processes.js';
 import { beginWithin } from './begin-within.js';
+import { ConnectionWatch } from './connection-watch.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
 import { LedWorks } from './led-work.js';
+import { now, Presence } from './presence.js';
 import { lost, taken } from './process-errors.js';
 import { type Draining, type ManyProcessesOptions, TIMES } from './process-options.js';
 import { ProcessTable, type Times } from './process-table.js';
+import { Attempts, Waker } from './waker.js';
 
 /** Milliseconds between two attempts to renew or join while the database cannot be reached. */
 const RETRY_MS = 500;
@@ -33,10 +39,13 @@ export class ManyProcesses implements Processes {
   readonly #times: Times;
   readonly #table: ProcessTable;
   readonly #heartbeat: Heartbeat;
+  readonly #watch: ConnectionWatch;
+  readonly #presence: Presence;
   readonly #led: LedWorks;
   readonly #lock = new LocalLock();
   readonly #beforeDrained: (() => Promise<void>)[] = [];
-  readonly #attempts = new Map<string, Promise<void>>();
+  readonly #attempts: Attempts;
+  readonly #waker = new Waker();
   readonly #watchers = new Set<() => void>();
   #id = newId();
   /** Whether this process can write: false after the others gave it up, until it has joined again. */
@@ -46,12 +55,8 @@ export class ManyProcesses implements Processes {
   #state: ProcessState = { renewed: false, processes: [], leases: [] };
   /** Numbers of the last round that began, and of the one that read `#state`. */
   #rounds = { begun: 0, read: 0 };
-  /** When the last renewal that succeeded was sent: monotonic, and by the clock, which goes on while a machine sleeps. */
-  #renewed = { at: 0, time: 0 };
-  /** Since when renewals succeed. After the database was away, others need time to renew. */
-  #steadySince = Number.NEGATIVE_INFINITY;
-  /** When the last sweep began. */
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  /** When the row was last renewed. */
+  #readAt = Number.NEGATIVE_INFINITY;
   /** Before this time, it does not lead: it could not do the work. */
   #leadsFrom = Number.NEGATIVE_INFINITY;
   /** The last exclusive work for which this process stored no bytes, and what the others know of it. */
@@ -61,15 +66,17 @@ export class ManyProcesses implements Processes {
   #exclusive: Promise<unknown> = Promise.resolve();
   #follows = false;
   #leaving = false;
-  #woken = false;
-  #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
   private constructor(options: ManyProcessesOptions) {
     this.#options = options;
     this.#times = options.times ?? TIMES;
     this.#table = new ProcessTable(options.sql, this.#times);
-    this.#heartbeat = new Heartbeat(options.url, this.#times, () => this.#wake());
+    this.#heartbeat = new Heartbeat(options.url, this.#times, () => this.#waker.wake());
+    const onEnd = () => this.#waker.wake();
+    this.#presence = new Presence(this.#times);
+    this.#attempts = new Attempts(options.log, onEnd);
+    this.#watch = new ConnectionWatch(options.url, { retry: this.#times.renew, onEnd });
     this.#led = new LedWorks(options.log, () => this.#leaveLead());
   }
 
@@ -106,6 +113,12 @@ export class ManyProcesses implements Processes {
     exclusively: (work) => this.#acrossProcesses(true, work),
   };
 
+  hasLeader(): boolean {
+    const lease = findLease(this.#state, 'background');
+    if (lease?.holder === this.#id) return this.#joined;
+    return this.#state.processes.some(({ id, late }) => id === lease?.holder && !late);
+  }
+
   onLead(work: LedWork): Promise<void> {
     return this.#led.add(work);
   }
@@ -119,9 +132,7 @@ export class ManyProcesses implements Processes {
   }
 
   ensureCurrent(): void {
-    const passed = Math.max(performance.now() - this.#renewed.at, Date.now() - this.#renewed.time);
-    // The other half is time for what the caller does next.
-    if (!this.#joined || passed > this.#times.lost / 2) throw lost();
+    if (!this.#joined || !this.#presence.isCurrent) throw lost();
   }
 
   async stop(): Promise<void> {
@@ -134,27 +145,29 @@ export class ManyProcesses implements Processes {
     if (this.#leaving) return;
     this.#follows = true;
     this.#leaving = true;
+    this.#attempts.close();
     this.#joined = false;
     this.#draining?.end();
     this.#notifyWatchers();
-    this.#wake();
+    this.#waker.wake();
     await this.#running;
     await this.#led.follow();
-    await Promise.all(this.#attempts.values());
+    await this.#attempts.ended();
     await this.#table.leave(this.#id).catch((error) => {
       this.#options.log.warn(
         { err: error },
         'cannot sign off from the other processes; they wait until they remove this one',
       );
     });
+    this.#watch.watch(undefined);
     await this.#heartbeat.close();
   }
 
   async #join(): Promise<boolean> {
     await this.#heartbeat.open(this.#id);
-    const sent = { at: performance.now(), time: Date.now() };
+    const sent = now();
     if (!(await this.#table.join(this.#id, { shared: this.#options.sharedBlobs }))) return false;
-    this.#renewed = sent;
+    this.#presence.answered(sent);
     this.#joined = true;
     return true;
   }
@@ -163,10 +176,11 @@ export class ManyProcesses implements Processes {
     const { log } = this.#options;
     let failed = false;
     while (!this.#leaving) {
-      await this.#rest(failed ? RETRY_MS : this.#times.renew);
+      const woken = await this.#waker.rest(failed ? RETRY_MS : this.#times.renew);
       if (this.#leaving) return;
       try {
-        await this.#round();
+        if (woken || failed || !this.#isQuiet) await this.#round();
+        else await this.#ping();
         if (failed) log.info('renewed the row of this process again');
         failed = false;
       } catch (error) {
@@ -176,6 +190,24 @@ export class ManyProcesses implements Processes {
     }
   }
 
+  /** Whether there is nothing to learn of the others: what they change is notified. */
+  get #isQuiet(): boolean {
+    return (
+      performance.now() - this.#readAt < this.#times.read &&
+      !this.#presence.hasLate &&
+      this.#draining === undefined &&
+      findLease(this.#state, 'background') !== undefined &&
+      findLease(this.#state, 'exclusive') === undefined
+    );
+  }
+
+  async #ping(): Promise<void> {
+    if (!this.#joined) return;
+    const sent = now();
+    if (!(await this.#heartbeat.ping())) return this.#round();
+    if (this.#joined) this.#presence.answered(sent);
+  }
+
   /** Renews, and does what follows from the other processes and leases. */
   async #round(): Promise<void> {
     // While it joins again, it has no row.
@@ -183,24 +215,21 @@ export class ManyProcesses implements Processes {
     const id = this.#id;
     const drained = this.#drained.number;
     const round = ++this.#rounds.begun;
-    const sent = { at: performance.now(), time: Date.now() };
+    const sent = now();
     const state = await this.#heartbeat.renew(id, drained);
     if (!this.#joined) return;
     if (!state.renewed) return this.#lose();
     if (drained !== this.#drained.told) await this.#heartbeat.notify();
     this.#drained.told = drained;
-    if (sent.at - this.#renewed.at > this.#times.lost / 2) this.#steadySince = sent.at;
-    this.#renewed = sent;
+    this.#presence.answered(sent);
+    this.#readAt = sent.at;
     this.#state = state;
     this.#rounds.read = round;
-    const hasLate = state.processes.some(({ late }) => late);
-    const isSteady = sent.at - this.#steadySince >= this.#times.lost;
-    // A late process whose connection is open is not lost yet: each sweep takes the write lock.
-    if (hasLate && isSteady && sent.at - this.#sweptAt >= RETRY_MS) {
-      this.#sweptAt = sent.at;
-      this.#attempt('sweep', () => this.#sweep());
-    }
-    this.#followLead(findLease(state, 'background'));
+    if (this.#presence.see(state)) this.#attempts.start('sweep', () => this.#sweep());
+    const lead = findLease(state, 'background');
+    this.#followLead(lead);
+    const isWatched = lead !== undefined && lead.holder !== id && !this.#presence.isLate(lead.holder);
+    this.#watch.watch(isWatched ? lead.holder : undefined);
     this.#followExclusive(findLease(state, 'exclusive'));
     this.#knowsLeases = true;
     this.#notifyWatchers();
@@ -219,7 +248,7 @@ export class ManyProcesses implements Processes {
       log.info({ process: this.#id }, 'this process is the leader');
       this.#led.lead();
     } else if (lease === undefined) {
-      this.#attempt('lead', () => this.#table.take('background', this.#id));
+      this.#attempts.start('lead', () => this.#table.take('background', this.#id));
     }
   }
 
@@ -229,7 +258,7 @@ export class ManyProcesses implements Processes {
       'this process is no longer the leader; another process can take over',
     );
     this.#leadsFrom = performance.now() + this.#times.lost;
-    this.#attempt('leave the lead', async () => {
+    this.#attempts.start('leave the lead', async () => {
       const id = this.#id;
       await this.#led.follow();
       await this.#table.giveBack('background', id);
@@ -255,7 +284,7 @@ export class ManyProcesses implements Processes {
       // It may have been given up and joined again meanwhile.
       if (this.#draining !== draining) return;
       this.#drained.number = number;
-      this.#wake();
+      this.#waker.wake();
     };
     const wait = async () => {
       await Promise.race([tell(), ended]);
@@ -268,7 +297,7 @@ export class ManyProcesses implements Processes {
       })
       .finally(() => {
         this.#draining = undefined;
-        this.#wake();
+        this.#waker.wake();
       });
   }
 
@@ -279,7 +308,7 @@ export class ManyProcesses implements Processes {
     this.#options.log.warn({ process: this.#id }, 'the other processes removed this one; it joins again');
     this.#draining?.end();
     this.#notifyWatchers();
-    this.#attempt('join', async () => {
+    this.#attempts.start('join', async () => {
       await this.#led.follow();
       await this.#lock.write(async () => {
         this.#id = newId();
@@ -353,7 +382,7 @@ export class ManyProcesses implements Processes {
   /** Resolves when a state that was read from now on meets a condition. Rejects once this process is lost. */
   async #until(condition: () => boolean, id: string): Promise<void> {
     const { begun } = this.#rounds;
-    this.#wake();
+    this.#waker.wake();
     for (;;) {
       if (!this.#joined || this.#id !== id) throw lost();
       if (this.#rounds.read > begun && condition()) return;
@@ -364,35 +393,6 @@ export class ManyProcesses implements Processes {
   #notifyWatchers(): void {
     for (const watcher of this.#watchers) watcher();
     this.#watchers.clear();
-  }
-
-  /** Runs work in the background, unless the same runs already. Another round follows. */
-  #attempt(name: string, work: () => Promise<unknown>): void {
-    if (this.#attempts.has(name) || this.#leaving) return;
-    const attempt = work()
-      .then(() => undefined)
-      .catch(async (error) => {
-        this.#options.log.warn({ err: error, work: name }, 'cannot change the processes');
-        await setTimeout(RETRY_MS);
-      })
-      .finally(() => {
-        this.#attempts.delete(name);
-        this.#wake();
-      });
-    this.#attempts.set(name, attempt);
-  }
-
-  #wake(): void {
-    this.#woken = true;
-    this.#wakeLoop();
-  }
-
-  /** Waits, unless it is woken. */
-  async #rest(milliseconds: number): Promise<void> {
-    const timer = new AbortController();
-    this.#wakeLoop = () => timer.abort();
-    if (!this.#woken) await setTimeout(milliseconds, undefined, timer).catch(() => undefined);
-    this.#woken = false;
   }
 }
 

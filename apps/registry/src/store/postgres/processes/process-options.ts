@@ -2,7 +2,7 @@ import type { Log } from '../../../log.js';
 import type { Sql } from '../../sql/sql.js';
 import type { Times } from './process-table.js';
 
-export const TIMES: Times = { renew: 2_000, lost: 10_000, drain: 60_000 };
+export const TIMES: Times = { renew: 2_000, read: 60_000, lost: 10_000, drain: 60_000 };
 
 export interface ManyProcessesOptions {
   url: string;

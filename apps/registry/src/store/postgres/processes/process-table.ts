@@ -9,16 +9,18 @@ export type LeaseName = 'background' | 'exclusive';
 
 /** Times of processes that are injected in tests; milliseconds. */
 export interface Times {
-  /** Between two renewals. */
+  /** Between two messages to the server, which ends the connection of a process that sends none. */
   renew: number;
-  /** After which a process that did not renew is lost. */
+  /** Between two renewals of the row while nothing says that the processes or leases changed. */
+  read: number;
+  /** After which a process that sent nothing is lost. */
   lost: number;
   /** After which exclusive work is refused if a process still stores bytes. All others wait meanwhile. */
   drain: number;
 }
 
 /** A migration after which processes of older versions must not run raises it. */
-const TABLES_VERSION = 3;
+const TABLES_VERSION = 4;
 
 /** Class of the locks that processes hold on their connections, by the hash of the ID. */
 const CONNECTED_LOCK = 0x6b726d70;
@@ -31,17 +33,33 @@ export function lockConnection(id: string): string {
   return `SELECT pg_try_advisory_lock(${CONNECTED_LOCK}, hashtext('${id}')) AS locked`;
 }
 
+/** Waits until the connection of a process ends. */
+export function waitForConnection(id: string): string {
+  return `SELECT pg_advisory_lock_shared(${CONNECTED_LOCK}, hashtext('${id}'))`;
+}
+
+/** Whether a process has the lock of its connection; those who wait for it can have it for a moment, shared. */
+export const IS_CONNECTED = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
+  AND granted AND classid = ${CONNECTED_LOCK} AND objid = (hashtext("process"."id")::bigint & 4294967295)::oid
+  AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+
 /**
- * A process that did not renew for `lost`; or for `late`, and it is not connected. One with exclusive work relies on
- * all of `lost`, while it deletes bytes.
+ * A process that is not connected. One with exclusive work, which renews its row all the time, relies on `lost` of it
+ * while it deletes bytes. For safety, also one that did not renew for `forgotten`.
  */
-export const LOST = `"seen_at" < clock_timestamp() - :lost * interval '1 millisecond' OR
-  "seen_at" < clock_timestamp() - :late * interval '1 millisecond'
-  AND NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive')
+export const LOST = `"seen_at" < clock_timestamp() - :forgotten * interval '1 millisecond' OR
+  ("seen_at" < clock_timestamp() - :lost * interval '1 millisecond'
+    OR NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive'))
   AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
-/** Milliseconds after which a process that is not connected is lost. */
+
+/** Milliseconds for which a process may be without a connection before the others give it up. */
 export function lateAfter({ renew }: Pick<Times, 'renew'>): number {
   return 2 * renew;
+}
+
+/** Milliseconds without a renewal of its row after which a process is lost, also if it is connected. */
+export function forgottenAfter({ read, lost }: Pick<Times, 'read' | 'lost'>): number {
+  return 3 * read + lost;
 }
 
 const NOTIFY = text<never>(`SELECT pg_notify('${CHANNEL}', '')`);
@@ -77,8 +95,9 @@ export class ProcessTable {
    */
   join(id: string, { shared }: { shared: boolean }): Promise<boolean> {
     const { lost } = this.#times;
+    const forgotten = forgottenAfter(this.#times);
     return this.#sql.write(function* () {
-      yield* DELETE_LOST.run({ lost, late: 0 });
+      yield* DELETE_LOST.run({ lost, forgotten });
       if ((yield* OTHER_BLOBS.first({ shared: Number(shared) })) !== undefined) return false;
       yield* INSERT_PROCESS.run({ id, shared: Number(shared) });
       yield* INSERT_LEASE.first({ name: 'background', id, pauses: 0 });
@@ -98,9 +117,9 @@ export class ProcessTable {
   /** Removes the processes that are lost, and their leases. Returns how many. */
   sweep(): Promise<number> {
     const { lost } = this.#times;
-    const late = lateAfter(this.#times);
+    const forgotten = forgottenAfter(this.#times);
     return this.#sql.write(function* () {
-      const swept = yield* DELETE_LOST.run({ lost, late });
+      const swept = yield* DELETE_LOST.run({ lost, forgotten });
       if (swept > 0) yield* NOTIFY.run();
       return swept;
     });
