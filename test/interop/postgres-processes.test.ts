@@ -306,6 +306,59 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     expect(a.processes.id).toBe(id);
   });
 
+  it('sends no statements while nothing happens, and learns at once that the leader ended', async () => {
+    const given = { ...times, read: 600_000 };
+    const [a, b, c] = [await join({ given }), await join({ given }), await join({ given })];
+    const rows = () =>
+      query<{ id: string; seen: string }>(url, 'SELECT id, seen_at::text AS seen FROM process ORDER BY id');
+    const hung = new pg.Client({ connectionString: url });
+    await hung.connect();
+    // As a process whose machine stops later.
+    await hung.query(`SELECT pg_advisory_lock(${0x6b726d70}, hashtext('hung'))`);
+    await hung.query(
+      `INSERT INTO process SELECT 'hung', now(), now(), true, 0, max(tables_version) FROM process`,
+    );
+    await a.processes.stop();
+    await query(url, `UPDATE lease SET holder = 'hung'; NOTIFY krmhub_process`);
+    const waiting = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    await expect.poll(async () => (await query(url, waiting)).length, PATIENCE).toBe(3);
+    const before = await rows();
+    // Longer than the server keeps a connection on which nothing is sent.
+    await sleep(2 * times.lost);
+    expect(await rows()).toEqual(before);
+    expect([a, b, c].map((one) => [isCurrent(one), one.processes.hasLeader()])).toEqual(
+      Array(3).fill([true, true]),
+    );
+    expect([b, c].filter(({ processes }) => processes.leads)).toEqual([]);
+    await hung.end();
+    await expect.poll(() => [b, c].filter(({ processes }) => processes.leads).length, PATIENCE).toBe(1);
+    expect((await rows()).map(({ id }) => id)).toEqual(
+      before.map(({ id }) => id).filter((id) => id !== 'hung'),
+    );
+    // What needs all of them still finds all of them.
+    expect(await c.processes.bytesLock.write(async () => 'deleted')).toBe('deleted');
+  });
+
+  it('keeps a process whose connection breaks, and that connects again', async () => {
+    const given = { ...times, read: 600_000 };
+    const [a, b] = [await join({ given }), await join({ given })];
+    const { id } = a.processes;
+    const heartbeat = `FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE classid = ${0x6b726d70}
+      AND mode = 'ExclusiveLock' AND granted AND objid = (hashtext('${id}')::bigint & 4294967295)::oid`;
+    const [timeout] = await query<{ pid: number }>(url, `SELECT pid ${heartbeat}`);
+    // As a process that does not run: its connection ends, and it does not open another one.
+    const holder = new pg.Client({ connectionString: url });
+    await holder.connect();
+    const taking = holder.query(`SELECT pg_advisory_lock_shared(${0x6b726d70}, hashtext('${id}'))`);
+    await query(url, `SELECT pg_terminate_backend(${timeout!.pid})`);
+    await taking;
+    expect(await query(url, `SELECT pid ${heartbeat}`)).toEqual([]);
+    await holder.end();
+    // It is back before the others give it up, and still leads.
+    await expect.poll(async () => (await query(url, `SELECT pid ${heartbeat}`)).length, PATIENCE).toBe(1);
+    expect([a.processes.id, a.processes.leads, b.processes.leads]).toEqual([id, true, false]);
+  });
+
   it('deletes bytes in one process at a time', async () => {
     const all = [await join(), await join(), await join()];
     let inside = 0;
