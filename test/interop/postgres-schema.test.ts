@@ -113,7 +113,7 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     await migrateThrough(url, 7);
     const join = `INSERT INTO process VALUES ('older', clock_timestamp(), clock_timestamp() + interval '1 hour', true, 0)`;
     await query(url, join);
-    const times = { renew: 20, lost: 200, drain: 1_000 };
+    const times = { renew: 20, read: 20, lost: 200, drain: 1_000 };
     await expect(migratePostgres(url, { times })).rejects.toMatchObject({
       code: 'unavailable',
       message: 'the database is used by a process of an older version of krmhub',

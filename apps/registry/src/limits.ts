@@ -312,7 +312,7 @@ export const SERVER_LIMITS = {
   /** Time during which the registry does not read its key files again. */
   readKeysMilliseconds: 60_000,
   /** Interval between two checks for signatures to renew. */
-  renewEveryMilliseconds: 60_000,
+  renewEveryMilliseconds: 300_000,
   /** Filters of a search page. Each of about a hundred links on the page repeats them. */
   maxSearchFilters: 30,
   /** Length of the URL of a search page, for the same reason. */

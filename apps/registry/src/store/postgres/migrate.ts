@@ -9,7 +9,7 @@ import { PrimaryClient } from './hosts.js';
 import { numbered } from './numbered.js';
 import { writerConfig } from './pool.js';
 import { TIMES } from './processes/process-options.js';
-import { forgottenAfter, LOST, type Times } from './processes/process-table.js';
+import { RUNS, type Times } from './processes/process-table.js';
 import { BEGIN_WRITE } from './write-locks.js';
 
 /** At the root of the repository: the same relative path from dist and from src. */
@@ -125,8 +125,8 @@ async function olderProcesses(
   const known = await client.query(`SELECT FROM pg_class WHERE oid = to_regclass('process')`);
   if (known.rowCount === 0) return 0;
   const names: string[] = [];
-  const text = numbered(`SELECT count(*) AS running FROM "process" WHERE NOT (${LOST})`, names);
-  const values: Record<string, number> = { lost: times.lost, forgotten: forgottenAfter(times) };
+  const text = numbered(`SELECT count(*) AS running FROM "process" WHERE ${RUNS}`, names);
+  const values: Record<string, number> = { lost: times.lost };
   const { rows } = await client.query<{ running: number }>(
     text,
     names.map((name) => values[name]),

@@ -47,10 +47,13 @@ export const IS_CONNECTED = `EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'ad
  * A process that is not connected. One with exclusive work, which renews its row all the time, relies on `lost` of it
  * while it deletes bytes. For safety, also one that did not renew for `forgotten`.
  */
-export const LOST = `"seen_at" < clock_timestamp() - :forgotten * interval '1 millisecond' OR
+const LOST = `"seen_at" < clock_timestamp() - :forgotten * interval '1 millisecond' OR
   ("seen_at" < clock_timestamp() - :lost * interval '1 millisecond'
     OR NOT EXISTS (SELECT 1 FROM "lease" WHERE "holder" = "process"."id" AND "name" = 'exclusive'))
   AND pg_try_advisory_xact_lock(${CONNECTED_LOCK}, hashtext("process"."id"))`;
+
+/** A process that runs, of any version: earlier ones have no lock, and renew their rows all the time. */
+export const RUNS = `${IS_CONNECTED} OR "seen_at" > clock_timestamp() - :lost * interval '1 millisecond'`;
 
 /** Milliseconds for which a process may be without a connection before the others give it up. */
 export function lateAfter({ renew }: Pick<Times, 'renew'>): number {
