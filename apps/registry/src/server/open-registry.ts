@@ -17,7 +17,6 @@ import { Refusals } from '../http/auth/refusals.js';
 import { RequestLog } from '../http/auth/request-log.js';
 import { pickPublicUrl } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { openUploads } from '../oci/open-uploads.js';
 import { storeMissingArtifacts } from '../oci/store-artifacts.js';
@@ -36,7 +35,6 @@ import { prepareDataFolder } from '../store/data-folder.js';
 import { databasePlace, writingFor } from '../store/database-place.js';
 import { openStore } from '../store/open-store.js';
 import { rowsLast } from '../store/pushed-rows.js';
-import type { RegistryStore } from '../store/registry-store.js';
 import { intactFirst } from '../store/release-files.js';
 import { trustedSearch } from '../store/search/trusted-search.js';
 import { RegistryAccess } from '../store/stored-access.js';
@@ -56,42 +54,13 @@ import { Following } from '../workers/processes/following.js';
 import { LEADER_HERE } from '../workers/processes/leader.js';
 import { startFollowing } from './apply-events.js';
 import { AuditKeeper } from './audit-keeper.js';
-import type { Config } from './config.js';
 import { deletedWhileCurrent } from './deleted-while-current.js';
 import { deriverThread } from './deriver-thread.js';
 import { createMetrics } from './metrics.js';
-import { type OutsideServers, outsideProofs } from './outside-proofs.js';
+import type { OpenConfig, OpenOptions } from './open-options.js';
+import { outsideProofs } from './outside-proofs.js';
 import { readinessChecks } from './readiness.js';
 import { Stopping } from './stopping.js';
-
-/** Configuration of a registry without a socket. Absent limits are off. */
-export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
-  Partial<Omit<Config, 'host' | 'port' | 'logLevel'>>;
-
-export interface OpenOptions extends OutsideServers {
-  log: Log;
-  /** Returns the log lines so far that could not be written, for the metrics. */
-  unwrittenLogLines?: () => number;
-  /** Absent for the system clock, which worker threads always use. */
-  clock?: () => Date;
-  /**
-   * Runs searches, snapshot builds, and syncs in this thread, as tests need it. Absent for worker threads, so that
-   * none of them delays a request.
-   */
-  inThread?: {
-    /** Returns a number from 0 to 1. */
-    random: () => number;
-    /** Whether snapshot builds and syncs start. */
-    start: boolean;
-  };
-  wrapStore?: (store: RegistryStore) => RegistryStore;
-  /** Called with the blobs of every folder and its path. */
-  wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
-  /** Absent for a planner with the limits of SERVER_LIMITS. */
-  planner?: Planner;
-  /** Sizes of the caches of catalogs; absent for those of SERVER_LIMITS. */
-  cacheSizes?: { maxCacheBytes?: number; maxBrotliBytes?: number };
-}
 
 export type OpenRegistry = Awaited<ReturnType<typeof openRegistry>>;
 

@@ -1,6 +1,6 @@
 import type { LoginResult, PendingLogin } from '@krmhub/api/model';
 import { SERVER_LIMITS } from '../limits.js';
-import type { OpenConfig } from '../server/open-registry.js';
+import type { OpenConfig } from '../server/open-options.js';
 import { TestBrowser } from './operator-session.js';
 import { signInSettings, TestProvider, type TestProviderOptions } from './test-provider.js';
 import { openTestRegistry, type TestRegistry } from './test-registry.js';
