@@ -2,7 +2,8 @@ import { type Cost, type Costs, measureCosts, READS, type ReadKind } from '../en
 import { measureLoads, prepareLoads } from '../engines/loads.js';
 import { monthLines } from '../engines/month.js';
 import { moveToSharedRegistry } from '../engines/shared-registry.js';
-import { addedBytes, milliseconds, number } from '../figures.js';
+import { addedBytes, milliseconds, number, percentiles } from '../figures.js';
+import { latency } from '../measure.js';
 import { type Bench, type Line, type Row, Unmeasured } from '../row.js';
 import { startServer, waitForBuild, waitUntilReady } from '../server.js';
 
@@ -29,6 +30,10 @@ export const engines: Row = {
     const registry = await moveToSharedRegistry(bench, filled);
     try {
       const costs = await measureCosts(bench, registry, filled);
+      report('engines: start of a new process');
+      const starts: number[] = [];
+      for (let round = 0; round < (bench.effort.quick ? 1 : 5); round++)
+        starts.push(await registry.coldStart());
       const server = await startServer(tools, await folders.copy(filled), { core: 'any' });
       try {
         await waitForBuild(server, functions, 60);
@@ -49,6 +54,7 @@ export const engines: Row = {
         }
         const lines = [
           moveLine(registry.moveMilliseconds, functions),
+          startLine(starts),
           ...loads,
           ...costLines(bench, costs),
           ...monthLines(costs),
@@ -70,6 +76,16 @@ function moveLine(time: number, functions: number): Omit<Line, 'functions'> {
     ours: milliseconds(time),
     beside: `${number((functions * 1_000) / time)} functions/s`,
     figures: { moveMilliseconds: time },
+  };
+}
+
+function startLine(starts: readonly number[]): Omit<Line, 'functions'> {
+  const { p50 } = latency(starts);
+  return {
+    row: 'engines',
+    what: 'a new process with an empty data folder, until it is ready',
+    ours: percentiles(latency(starts)),
+    figures: { startMilliseconds: p50 },
   };
 }
 
