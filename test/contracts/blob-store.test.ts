@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import fs, { existsSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
@@ -7,16 +8,21 @@ import { describe, expect, it, vi } from 'vitest';
 import { blobsIn, openBlobFolder, translateFileError } from '../../apps/registry/src/store/blobs/folder.js';
 import { blobStoreContract } from './blob-store.js';
 
-/** Linux reports a failed write to the disk to one sync only. */
-const disk = vi.hoisted(() => ({ fails: false }));
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>();
-  const fdatasync = ((descriptor, done) => {
-    if (!disk.fails) return fs.fdatasync(descriptor, done);
+/** Runs work while early syncs fail. Linux reports a failed write to the disk to one sync only. */
+async function withFailingSyncs<Result>(work: () => Promise<Result>): Promise<Result> {
+  const failing = vi.spyOn(fs, 'fdatasync').mockImplementation((_, done) => {
     setImmediate(() => done(Object.assign(new Error('EIO'), { code: 'EIO', syscall: 'fdatasync' })));
-  }) as typeof fs.fdatasync;
-  return { ...fs, fdatasync };
-});
+  });
+  syncBuiltinESMExports();
+  try {
+    const result = await work();
+    expect(failing).toHaveBeenCalled();
+    return result;
+  } finally {
+    failing.mockRestore();
+    syncBuiltinESMExports();
+  }
+}
 
 async function inFolder() {
   const parent = await mkdtemp(path.join(tmpdir(), 'krmhub-blobs-'));
@@ -59,14 +65,11 @@ describe('a large blob that is synced while it is written', () => {
   it('is not stored if one of those syncs fails, which the last one would not notice', async () => {
     const { folder, dispose } = await inFolder();
     try {
-      disk.fails = true;
-      const writer = await write(folder);
-      disk.fails = false;
+      const writer = await withFailingSyncs(() => write(folder));
       await expect(writer.commit()).rejects.toMatchObject({ code: 'unavailable' });
       for await (const digest of blobsIn(folder).list()) throw new Error(`stored ${digest}`);
       expect(await readdir(path.join(folder, 'unfinished'))).toEqual([]);
     } finally {
-      disk.fails = false;
       await dispose();
     }
   });
