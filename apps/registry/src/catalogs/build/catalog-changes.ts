@@ -8,7 +8,7 @@ import {
   type Recipe,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../stored-recipe.js';
 
 /** New events after which examining each takes longer than visiting every catalog. */
@@ -18,6 +18,7 @@ const MAX_EVENTS = 2_000;
 const FEW_CATALOGS = 8;
 /** Time until catalogs that events did not change are marked: one statement for all. */
 const PASS_OVER_MILLISECONDS = 1_000;
+const RETRY_PASS_OVER_MILLISECONDS = 10_000;
 
 type ChangesStore = Pick<EventStore, 'events' | 'lastEvent'> &
   Pick<SnapshotStore, 'catalog' | 'catalogs' | 'catalogsNaming' | 'passOver'> &
@@ -93,7 +94,13 @@ export class CatalogChanges {
     if (this.#seen === undefined || this.untilPassOver() > 0) return;
     this.#passOverAt = Number.POSITIVE_INFINITY;
     const names = this.names.filter((name) => !isBehind(name));
-    if (names.length > 0) await this.#store.passOver(names, this.#seen);
+    try {
+      if (names.length > 0) await this.#store.passOver(names, this.#seen);
+    } catch (error) {
+      if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
+      // It changes no catalog, so it can wait, for example while the registry is moved.
+      this.#passOverAt = performance.now() + RETRY_PASS_OVER_MILLISECONDS;
+    }
   }
 
   #keep(name: string, catalog: CatalogRecord | undefined): void {

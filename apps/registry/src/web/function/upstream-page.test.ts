@@ -51,7 +51,7 @@ it('a function of an upstream catalog has a page, which says that its release is
   expect(facts).toContain('Source theirs of the catalog ours : http');
   expect(facts).toContain('Signer imported; not signed by its author');
   expect(facts).toMatch(/Seen since \d{4}-\d\d-\d\d/);
-  expect(facts).toMatch(/Runs registry.example.com\/elsewhere pinned sha256:b{12}…/);
+  expect(facts).toMatch(/Runs registry.example.com\/ elsewhere pinned sha256:b{12}…/);
   const source = await (await ask('/functions/up.example.com/Elsewhere/source')).text();
   expect(source).toContain('href="/catalogs/ours/functions/up.example.com/Elsewhere.yaml"');
   expect(source).toContain('kind</span>: Elsewhere');
