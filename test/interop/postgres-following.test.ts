@@ -279,19 +279,21 @@ spec:
   it('follows without notifications, and hears them again after its connection broke', async () => {
     await query(url, 'DROP TRIGGER event_notify ON event');
     await publish(leader, 'Polled', '');
-    await expect.poll(() => catalog(other), PATIENCE).toContain('Polled');
+    // The other process asks once a minute.
+    await expect.poll(() => catalog(other), { ...PATIENCE, timeout: 120_000 }).toContain('Polled');
 
     const listening = () =>
       query<{ pid: number }>(
         url,
         `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
-           AND query IN ('LISTEN krmhub', 'SELECT 1')`, // It checks its connection now and then.
+           AND (query LIKE '%LISTEN krmhub' OR query = '')`, // It shows now and then that it is there.
       );
-    await expect.poll(async () => (await listening()).length, PATIENCE).toBe(2);
+    await expect.poll(async () => (await listening()).length, PATIENCE).toBeGreaterThanOrEqual(2);
+    const before = (await listening()).length;
     await query(url, `SELECT pg_terminate_backend(${(await listening())[0]!.pid})`);
     await publish(leader, 'After', '');
-    await expect.poll(() => catalog(other), PATIENCE).toContain('After');
-    await expect.poll(async () => (await listening()).length, PATIENCE).toBe(2);
+    await expect.poll(() => catalog(other), { ...PATIENCE, timeout: 120_000 }).toContain('After');
+    await expect.poll(async () => (await listening()).length, PATIENCE).toBeGreaterThanOrEqual(before);
 
     let notices = 0;
     const listener = new Listener(url, {
@@ -304,5 +306,5 @@ spec:
     await query(url, `SELECT pg_notify('krmhub', '')`);
     await expect.poll(() => notices, PATIENCE).toBe(2);
     await listener.close();
-  });
+  }, 300_000);
 });
