@@ -84,7 +84,8 @@ export async function moveToSharedRegistry(
     const { connect } = await postgresClient();
     const administration = await connect(postgres.urlOf('postgres', ADMINISTRATOR));
     await administration.query(`CREATE DATABASE ${DATABASE}`);
-    for (let process = 0; process < MAX_PROCESSES; process++)
+    // One more, for the process whose start is measured.
+    for (let process = 0; process <= MAX_PROCESSES; process++)
       await administration.query(`CREATE ROLE ${userOf(process)} SUPERUSER LOGIN`);
     await administration.end();
 
