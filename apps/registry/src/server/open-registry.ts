@@ -109,14 +109,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   try {
     let isBuilding = false;
     // Nothing of the database is in memory yet.
-    const following =
-      shared &&
-      (await Following.open({
-        shared,
-        leads: () => isBuilding,
-        hasLeader: () => processes.hasLeader(),
-        log,
-      }));
+    const following = shared && (await Following.open({ shared, leads: () => isBuilding, processes, log }));
     const leader = following ?? LEADER_HERE;
     await ensureRegistryKey(paths.keys, {
       now: clock(),

@@ -10,6 +10,7 @@ import { EventFollower } from './event-follower.js';
 import type { Leader } from './leader.js';
 import { LeaderCalls, type Led } from './leader-calls.js';
 import { Poller } from './poller.js';
+import type { Processes } from './processes.js';
 import type { Listening, SharedDatabase } from './shared-database.js';
 
 /** Milliseconds between two looks while no notification can come: users hardly notice them. */
@@ -21,8 +22,7 @@ export interface FollowingDeps {
   shared: SharedDatabase;
   /** Whether this process leads now, and has begun to build. False before that work stops. */
   leads: () => boolean;
-  /** Whether a process leads, as far as this one knows. */
-  hasLeader: () => boolean;
+  processes: Pick<Processes, 'hasLeader'>;
   log: Log;
 }
 
@@ -37,7 +37,8 @@ export class Following implements Leader {
   private constructor(deps: FollowingDeps, from: number) {
     this.#deps = deps;
     this.#from = from;
-    this.#calls = new LeaderCalls(deps.shared.calls, deps);
+    const { shared, leads, processes } = deps;
+    this.#calls = new LeaderCalls(shared.calls, { leads, hasLeader: () => processes.hasLeader() });
   }
 
   /** Open it before this process has anything of the database in memory. */
