@@ -29,6 +29,7 @@ import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
+import { Waker } from '../../workers/processes/waker.js';
 import { BuildLane, type WaitingBuild } from './build-lane.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
@@ -42,7 +43,6 @@ import { Precedence } from './precedence.js';
 import type { KnownEntries } from './rendered-entries.js';
 import { Rests } from './rests.js';
 import { SearchUpdates } from './search-updates.js';
-import { Wakes } from './wakes.js';
 
 /** Entries of which the builder knows what they were rendered from: about 20 MB, while new recipes are built. */
 const MAX_KNOWN_ENTRIES = 50_000;
@@ -83,7 +83,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   readonly #new = new BuildLane((batch) => this.#buildNew(batch));
   readonly #precedence = new Precedence();
   readonly #known: KnownEntries = new LRUCache({ max: MAX_KNOWN_ENTRIES });
-  readonly #wakes = new Wakes();
+  readonly #waker = new Waker();
   #stopping = false;
   readonly #rests = new Rests();
   #running: Promise<void> | undefined;
@@ -109,11 +109,12 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   /** Starts with a pass over all catalogs: an earlier process may have left events. */
   start(): void {
+    this.wake();
     this.#running ??= this.#run();
   }
 
   wake(): void {
-    this.#wakes.wake();
+    this.#waker.wake();
   }
 
   /** Wakes it, and ends a rest. */
@@ -175,7 +176,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#stopping = true;
     this.#search.stop();
     this.#pauses.interrupt();
-    this.#wakes.wake();
+    this.#waker.wake();
     this.#rests.end();
     await Promise.all([this.#running, this.#large.stop(), this.#new.stop()]);
     await this.#search.ended();
@@ -184,7 +185,7 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      await this.#wakes.sleep(this.#idleMilliseconds());
+      await this.#waker.rest(this.#idleMilliseconds());
       if (this.#stopping) return;
       this.#rests.begin('pass');
       const started = performance.now();
@@ -213,7 +214,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     for (const name of [...(affected ?? this.#changes.names), ...this.#failures.of.keys()])
       this.#due.add(name);
     if (affected === undefined) this.#deps.metrics.retainCatalogs(this.#changes.names);
-    const behind = [...this.#due, ...this.#large.names, ...this.#new.names];
+    const behind = this.#left();
     this.#progress.passOver(through, behind);
     this.#deps.onPassedOver?.(through, behind);
     const withNewRecipes: WaitingBuild[] = [];
@@ -222,8 +223,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       await this.#visit(catalog, through, withNewRecipes);
     }
     for (const one of withNewRecipes) this.#new.add(one);
-    const left = [...this.#due, ...this.#large.names, ...this.#new.names];
-    const included = Math.min(through, ...left.map((name) => this.#progress.of(name).event));
+    const included = Math.min(through, ...this.#left().map((name) => this.#progress.of(name).event));
     if (included > this.#progress.all.event || this.#hasSnapshots) {
       this.#hasSnapshots = false;
       void this.#search.soon(included);
@@ -289,6 +289,11 @@ export class SnapshotBuilder implements CatalogBuilder {
       }
     }
     this.#reach(name, through);
+  }
+
+  /** Returns the catalogs that a pass or a lane has yet to build. */
+  #left(): string[] {
+    return [...this.#due, ...this.#large.names, ...this.#new.names];
   }
 
   /** Reports whether a catalog may lack events. */

@@ -21,6 +21,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { LocalLock } from '../../../workers/processes/local-lock.js';
 import type { BytesLock, LedWork, Pausable, Processes } from '../../../workers/processes/processes.js';
+import { Waker } from '../../../workers/processes/waker.js';
+import { Attempts } from './attempts.js';
 import { beginWithin } from './begin-within.js';
 import { ConnectionWatch } from './connection-watch.js';
 import { findLease, Heartbeat, type Lease, type ProcessState } from './heartbeat.js';
@@ -29,7 +31,6 @@ import { now, Presence } from './presence.js';
 import { lost, taken } from './process-errors.js';
 import { type Draining, type ManyProcessesOptions, TIMES } from './process-options.js';
 import { ProcessTable, type Times } from './process-table.js';
-import { Attempts, Waker } from './waker.js';
 
 /** Milliseconds between two attempts to renew or join while the database cannot be reached. */
 const RETRY_MS = 500;
@@ -72,11 +73,10 @@ export class ManyProcesses implements Processes {
     this.#options = options;
     this.#times = options.times ?? TIMES;
     this.#table = new ProcessTable(options.sql, this.#times);
-    this.#heartbeat = new Heartbeat(options.url, this.#times, () => this.#waker.wake());
-    const onEnd = () => this.#waker.wake();
+    this.#heartbeat = new Heartbeat(options.url, this.#times, this.#waker.wake);
     this.#presence = new Presence(this.#times);
-    this.#attempts = new Attempts(options.log, onEnd);
-    this.#watch = new ConnectionWatch(options.url, { retry: this.#times.renew, onEnd });
+    this.#attempts = new Attempts(options.log, this.#waker.wake);
+    this.#watch = new ConnectionWatch(options.url, { retry: this.#times.renew, onEnd: this.#waker.wake });
     this.#led = new LedWorks(options.log, () => this.#leaveLead());
   }
 

@@ -1,27 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Log } from '../../../log.js';
 
-/** Lets a loop rest until there is something to do. */
-export class Waker {
-  #woken = false;
-  #end: () => void = () => undefined;
-
-  wake(): void {
-    this.#woken = true;
-    this.#end();
-  }
-
-  /** Waits, unless it is woken, and returns whether it was. */
-  async rest(milliseconds: number): Promise<boolean> {
-    const timer = new AbortController();
-    this.#end = () => timer.abort();
-    if (!this.#woken) await setTimeout(milliseconds, undefined, timer).catch(() => undefined);
-    const woken = this.#woken;
-    this.#woken = false;
-    return woken;
-  }
-}
-
 /** Milliseconds after which work that failed ends. */
 const RETRY_MS = 500;
 
