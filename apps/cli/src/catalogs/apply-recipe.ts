@@ -6,6 +6,7 @@
 
 import type { RegistryClient } from '@krmhub/api/client';
 import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
+import { hasUpstreams } from '@krmhub/catalog/recipe/recipe';
 import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -43,8 +44,7 @@ export async function applyRecipe(io: Io, file: string, options: ApplyOptions): 
   const before = await newestSnapshot(client, recipe.name);
   const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
   await printRecipeDiagnostics(io, additionalDiagnostics(diagnostics, applied.diagnostics), name, bytes);
-  const hasUpstreams = recipe.sources.some((source) => source.catalog !== undefined);
-  if (hasUpstreams && applied.outcome !== 'unchanged') await syncNewSources(io, client, recipe.name);
+  if (hasUpstreams(recipe) && applied.outcome !== 'unchanged') await syncNewSources(io, client, recipe.name);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await printLine(
       io,
@@ -56,7 +56,7 @@ export async function applyRecipe(io: Io, file: string, options: ApplyOptions): 
     printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
   );
   const isEmpty = catalog.newest?.functions === 0;
-  if (hasUpstreams) await printReportCounts(io, client, recipe.name, isEmpty);
+  if (hasUpstreams(recipe)) await printReportCounts(io, client, recipe.name, isEmpty);
   else if (isEmpty)
     await printWarning(io, `catalog ${recipe.name} is empty: no release of this registry matches the recipe`);
   await printChange(io, recipe.name, before, catalog.newest);

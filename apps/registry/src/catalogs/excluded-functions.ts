@@ -10,6 +10,7 @@ import {
   type FunctionReader,
   functionCandidates,
   functionKey,
+  hasUpstreams,
   isEmptySelection,
   NO_UPSTREAMS,
   type SourceReader,
@@ -55,7 +56,7 @@ export async function excludedFunctions(
     if (!isEmptySelection(row)) rows.set(functionKey(row), row);
   };
   for await (const fn of store.allFunctions()) add(functionCandidates(recipe, fn, new Map()));
-  if (!recipe.sources.some((source) => source.catalog !== undefined)) return [...rows.values()];
+  if (!hasUpstreams(recipe)) return [...rows.values()];
   for await (const { group, kind, candidates } of store.allUpstreamCandidates(catalog.name)) {
     if (!rows.has(functionKey({ group, kind }))) add(functionCandidates(recipe, undefined, candidates));
   }

@@ -135,6 +135,11 @@ export function followsRegistryPolicies({ policy }: Pick<Recipe, 'policy'>): boo
   return policy?.requireRegistryPolicies === true;
 }
 
+/** Reports whether a catalog has functions of upstream catalogs. */
+export function hasUpstreams({ sources }: Pick<Recipe, 'sources'>): boolean {
+  return sources.some((source) => source.catalog !== undefined);
+}
+
 /** Returns the signature policies of a recipe. `ofRegistry` are the signing policies of the registry. */
 export function requiredSignatures(
   recipe: Pick<Recipe, 'policy'>,

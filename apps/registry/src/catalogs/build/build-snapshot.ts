@@ -74,7 +74,7 @@ async function readState({ store }: BuildSnapshotDeps, name: string): Promise<Bu
 
 async function tryBuildSnapshot(
   deps: BuildSnapshotDeps,
-  name: string,
+  _name: string,
   { throughEvent, catalog, sources, changed: named }: BuildState,
 ): Promise<SnapshotRecord | undefined> {
   const { store } = deps;
@@ -83,12 +83,25 @@ async function tryBuildSnapshot(
     if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
     return undefined;
   }
-  const recipe = storedRecipe(catalog);
-  const mayContain = catalogReaders(await storedAccess(store), name);
-  const policies = followsRegistryPolicies(recipe) ? (await storedPolicies(store)).policies : undefined;
-  const compared: ComparedCatalog = { catalog, recipe, sources, policies, mayContain };
+  const compared = await catalogReader(store)(catalog, sources);
   const changes = await findChangedEntries(store, compared, throughEvent, named);
   return commitChanges(deps, compared, throughEvent, changes);
+}
+
+/** Returns what reads the rest of what catalogs are compared by: the Access document and the policies once for all. */
+export function catalogReader(
+  store: EntryStore,
+): (catalog: CatalogRecord, sources: ComparedCatalog['sources']) => Promise<ComparedCatalog> {
+  let access: ReturnType<typeof storedAccess> | undefined;
+  let stored: ReturnType<typeof storedPolicies> | undefined;
+  return async (catalog, sources) => {
+    const recipe = storedRecipe(catalog);
+    access ??= storedAccess(store);
+    const mayContain = catalogReaders(await access, catalog.name);
+    if (followsRegistryPolicies(recipe)) stored ??= storedPolicies(store);
+    const policies = followsRegistryPolicies(recipe) ? (await stored)?.policies : undefined;
+    return { catalog, recipe, sources, policies, mayContain };
+  };
 }
 
 /** Commits the changes of a catalog, with a snapshot if there is a change in it. */

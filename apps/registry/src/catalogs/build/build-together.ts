@@ -1,13 +1,5 @@
-import {
-  catalogReaders,
-  followsRegistryPolicies,
-  RevisionConflict,
-  type SnapshotRecord,
-} from '@krmhub/catalog';
-import { storedAccess } from '../../store/stored-access.js';
-import { storedPolicies } from '../../store/stored-policies.js';
-import { storedRecipe } from '../stored-recipe.js';
-import { type BuildSnapshotDeps, buildSnapshot, commitChanges } from './build-snapshot.js';
+import { RevisionConflict, type SnapshotRecord } from '@krmhub/catalog';
+import { type BuildSnapshotDeps, buildSnapshot, catalogReader, commitChanges } from './build-snapshot.js';
 import { type ChangedEntries, compareTogether, type Together } from './changed-entries.js';
 import { readSources } from './due-build.js';
 import type { ComparedCatalog } from './entry-comparison.js';
@@ -65,7 +57,7 @@ async function readTogether(
 ): Promise<StateTogether> {
   const { store } = deps;
   const throughEvent = await store.lastEvent();
-  const access = await storedAccess(store);
+  const read = catalogReader(store);
   const all = new Map((await store.catalogs()).map((catalog) => [catalog.name, catalog]));
   const compared: ComparedCatalog[] = [];
   for (const name of names) {
@@ -76,10 +68,7 @@ async function readTogether(
         built(name, throughEvent, await buildSnapshot(deps, name));
         continue;
       }
-      const recipe = storedRecipe(catalog);
-      const policies = followsRegistryPolicies(recipe) ? (await storedPolicies(store)).policies : undefined;
-      const sources = await readSources(store, catalog);
-      compared.push({ catalog, recipe, sources, policies, mayContain: catalogReaders(access, name) });
+      compared.push(await read(catalog, await readSources(store, catalog)));
     } catch (error) {
       await failed(name, error);
     }

@@ -1,4 +1,11 @@
-import type { CatalogRecord, EventStore, FunctionReader, SourceReader, SourceRecord } from '@krmhub/catalog';
+import {
+  type CatalogRecord,
+  type EventStore,
+  type FunctionReader,
+  hasUpstreams,
+  type SourceReader,
+  type SourceRecord,
+} from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import { storedRecipe } from '../stored-recipe.js';
@@ -36,7 +43,7 @@ export async function readSources(store: SourceReader, catalog: CatalogRecord): 
 
 function mayHaveSources(catalog: CatalogRecord): boolean {
   try {
-    return storedRecipe(catalog).sources.some((source) => source.catalog !== undefined);
+    return hasUpstreams(storedRecipe(catalog));
   } catch {
     // The build reports it.
     return true;

@@ -9,6 +9,7 @@ import {
   type FunctionStore,
   functionCandidates,
   functionKey,
+  hasUpstreams,
   isCandidate,
   isEmptySelection,
   isSameProvenance,
@@ -69,7 +70,7 @@ export class EntryComparison {
     this.#rendered = rendered;
     this.#of = of;
     this.#signatures = new Map(of.sources.map(({ source, copy }) => [source, copy?.signatures ?? []]));
-    this.#upstreamSources = of.recipe.sources.some((source) => source.catalog !== undefined);
+    this.#upstreamSources = hasUpstreams(of.recipe);
   }
 
   /** Rows, and names of rows, in memory. */
