@@ -213,9 +213,9 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
         { group: 'example.com', kind: 'a' },
         { group: 'example.com', kind: 'Late' },
       ];
-      expect((await store().catalogsNaming(named)).sort()).toEqual(['x', 'y', 'z']);
-      expect(await store().catalogsNaming(named.slice(1))).toEqual(['x']);
-      expect(await store().catalogsNaming([{ group: 'other.example.com', kind: 'A' }])).toEqual([]);
+      expect((await store().catalogsNaming(named, [])).sort()).toEqual(['x', 'y', 'z']);
+      expect(await store().catalogsNaming(named.slice(1), [])).toEqual(['x']);
+      expect(await store().catalogsNaming([{ group: 'other.example.com', kind: 'A' }], [])).toEqual([]);
       expect(await inCatalogs('y')).toEqual(['A']);
       expect(await inCatalogs('z')).toEqual([]);
       expect(await inCatalogs('x', 'y')).toEqual(['A', 'B']);

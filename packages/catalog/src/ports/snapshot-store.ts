@@ -56,10 +56,10 @@ export interface CatalogReader {
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
-   * Returns the catalogs that have or had entry rows of one of these functions, ignoring the case of kinds, or whose
-   * sources have entries in one of their groups.
+   * Returns the catalogs that have or had entry rows of one of these functions, ignoring the case of kinds, and those of
+   * `combined` whose sources have entries in one of their groups.
    */
-  catalogsNaming(functions: readonly FunctionName[]): Promise<string[]>;
+  catalogsNaming(functions: readonly FunctionName[], combined: readonly string[]): Promise<string[]>;
   /** Returns the functions that any snapshot of the catalog contains, ignoring the case of kinds; by name. */
   includedFunctions(name: string): Promise<IncludedFunction[]>;
   /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */

@@ -4,6 +4,7 @@ import {
   type EventStore,
   type FunctionReader,
   functionKey,
+  hasUpstreams,
   isCandidate,
   type Recipe,
   type SnapshotStore,
@@ -138,7 +139,10 @@ export class CatalogChanges {
     }
     if (functions.size === 0) return { affected, functions: 0 };
     const names = [...functions.values()];
-    for (const name of await this.#store.catalogsNaming(names))
+    const combined = [...this.#recipes].flatMap(([name, recipe]) =>
+      recipe === undefined || hasUpstreams(recipe) ? [name] : [],
+    );
+    for (const name of await this.#store.catalogsNaming(names, combined))
       if (this.#recipes.has(name)) affected.add(name);
     const records = await this.#store.functions(names);
     for (const [name, recipe] of this.#recipes) {

@@ -143,12 +143,17 @@ const containing = text<{ catalog: string }>(
    WHERE group_name = :group AND lower(kind) = lower(:kind) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
    ORDER BY catalog`,
 );
+const COMBINED = {
+  sqlite: '(SELECT value FROM json_each(:combined)) AS combined',
+  postgres: 'json_array_elements_text(:combined::json) AS combined (value)',
+};
 const naming = text<{ catalog: string }>(
   fromList(
-    (list, join) => `SELECT catalog FROM ${list} ${join} catalog_function
+    (list, join, dialect) => `SELECT catalog FROM ${list} ${join} catalog_function
        ON group_name = wanted.value ->> 0 AND lower(kind) = wanted.value ->> 1
-     UNION SELECT catalog FROM catalog_source WHERE EXISTS (SELECT 1 FROM ${list} ${join} upstream_entry
-       ON upstream_entry.catalog = catalog_source.catalog AND group_name = wanted.value ->> 0)`,
+     UNION SELECT catalog FROM ${list}
+       CROSS JOIN ${COMBINED[dialect]}
+       ${join} upstream_entry ON catalog = combined.value AND group_name = wanted.value ->> 0`,
     ':names',
   ),
 );
@@ -193,10 +198,12 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       readOne(function* () {
         return (yield* containing.all({ group, kind })).map(({ catalog }) => catalog);
       }),
-    catalogsNaming: (functions) =>
+    catalogsNaming: (functions, combined) =>
       readOne(function* () {
         const names = JSON.stringify(functions.map(({ group, kind }) => [group, kind.toLowerCase()]));
-        return (yield* naming.all({ names })).map(({ catalog }) => catalog);
+        return (yield* naming.all({ names, combined: JSON.stringify(combined) })).map(
+          ({ catalog }) => catalog,
+        );
       }),
     passOver: (catalogs, throughEvent) =>
       write(function* () {
