@@ -27,9 +27,10 @@ export interface ReviewDeps {
 }
 
 /**
- * Reviews the name of a function without releases. `kinds` are those of its group. Rejects with `forbidden` if its group has no function yet and looks
- * like another group, unless an administrator publishes it: then the group exists, and is not reviewed again. Returns a
- * warning for a kind that is similar to another one of the group. Only for a new group, it is linear in the groups.
+ * Reviews the name of a function without releases. `kinds` are those of its group. Rejects with `forbidden` if its group
+ * has no function yet and looks like another group, unless an administrator publishes it: then the group exists, and is
+ * not reviewed again. Returns a warning for a kind that is similar to another one of the group. Only for a new group, it
+ * is linear in the groups.
  */
 export async function reviewName(
   deps: ReviewDeps,

@@ -7,7 +7,7 @@ export class Pauses {
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
 
-  /** Runs work while there is no pause. The signal asks it to end early for one. */
+  /** Runs work outside of pauses. The signal asks it to end early for one. */
   between<Result>(work: (pausing: AbortSignal) => Promise<Result>): Promise<Result> {
     return this.#lock.read(() => work(this.#pausing.signal));
   }

@@ -3,7 +3,10 @@ import { SERVER_LIMITS } from '../../limits.js';
 /** Functions that one build includes without a rest after it: nobody publishes faster than that. */
 const FEW_FUNCTIONS = 3;
 
-/** Rests after builds that include many publishes. They leave the processor to requests; what comes meanwhile shares the next snapshot. */
+/**
+ * Rests after builds that include many publishes. They leave the processor to requests; what comes meanwhile shares the
+ * next snapshot.
+ */
 export class Rests {
   readonly #running = new Set<() => void>();
   /** Whether a caller has waited for a snapshot since the last pass began, and the last large build. */

@@ -1,6 +1,6 @@
 import type { StatementCall } from './statement.js';
 
-/** Stands for the number of a row that the same changes insert. */
+/** A placeholder for the number of a row that the same changes insert. */
 export class NewNumber {
   readonly table: string;
   readonly ahead: number;

@@ -1,3 +1,5 @@
+/** Files of the whole search index, of which copies are made. */
+
 import type { Sql } from '../../sql/sql.js';
 import { rewriteDatabase } from '../../sqlite/erase.js';
 import type { Indexed } from './index-copies.js';
@@ -6,8 +8,6 @@ import { countIndexed } from './index-rows.js';
 import { followsRecord, STATE_LIMITS, sinceOf } from './next-step.js';
 import { readProgress } from './progress.js';
 import { recordState } from './record-state.js';
-
-/** Files of the whole search index, of which copies are made. */
 
 /** Events after a copy, beside its functions, that are read in less time than all functions. */
 const MAX_EVENTS_BEHIND = 1_000;

@@ -55,7 +55,7 @@ const ENTRIES_AT_A_TIME = 20;
 
 type FunctionRow = Omit<IndexRow, 'entry' | 'replacement' | 'words' | 'kind'> &
   FoldedName & {
-    /** Null for a name that is no function of the registry. */
+    /** Null if the registry has no function with the name. */
     kind: string | null;
     deprecation: string | null;
     fields: string | null;
