@@ -20,6 +20,17 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       expect(await kindsAt('c', 2)).toEqual(['A three', 'B one', 'C one']);
       expect(await kindsAt('c', 3)).toEqual(['A three', 'B undefined', 'C one']);
       expect(await store().snapshotEntryRows('c', 1)).toEqual([place('A', 'two'), place('B', 'one')]);
+      const [one, two] = await store().snapshotEntryRows('c', 2);
+      expect(
+        await store().snapshotEntryRows('c', 2, [two!, { group: 'example.com', kind: 'D' }, one!]),
+      ).toEqual([place('B', 'one'), place('A', 'three')]);
+      expect(await store().snapshotEntryRows('c', 2, [])).toEqual([]);
+      const entries = [1, 2, 3].map((serial) => store().snapshotEntry('c', serial, one!));
+      expect((await Promise.all(entries)).map((found) => found?.digest)).toEqual(
+        ['two', 'three', 'three'].map((text) => entryOf(text).digest),
+      );
+      expect(await store().snapshotEntry('c', 3, two!)).toBe(undefined);
+      expect(await store().snapshotEntry('c', 1, { group: 'example.com', kind: 'C' })).toBe(undefined);
       expect(await store().latestEntryRows('c')).toEqual([
         place('A', 'three'),
         place('B', undefined),

@@ -15,6 +15,7 @@ import {
   imageReferences,
   type ReleaseSummary,
   type ServedRelease,
+  type SnapshotRecord,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -67,7 +68,7 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust, derive }:
       const key = functionKey(one);
       comparisons.set(key, [...(comparisons.get(key) ?? []), ...asked]);
     }
-    const entries = await upstreamEntries(store, name, wanted);
+    const entries = await upstreamEntries(store, newest, wanted);
     const functions: Found[] = [];
     const planned = new Map<Found, PlannedChanges[]>();
     for (const [at, { name, releases, takedowns }] of named.entries()) {
@@ -113,15 +114,20 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust, derive }:
   });
 }
 
-/** The API versions that the newest state of a catalog has from upstream catalogs, which have no releases. */
+/** The API versions that a snapshot has from upstream catalogs, which have no releases. */
 async function upstreamEntries(
-  store: Pick<EntryReader, 'latestEntryRows'>,
-  catalog: string,
+  store: Pick<EntryReader, 'snapshotEntryRows'>,
+  snapshot: SnapshotRecord | undefined,
   functions: readonly FunctionName[],
 ): Promise<Map<string, { name: FunctionName; upstream: NonNullable<Found['upstream']> }>> {
   const names = functions.map(({ group, kind }) => ({ group, kind }));
   const found: Awaited<ReturnType<typeof upstreamEntries>> = new Map();
-  for (const { group, kind, versions } of await store.latestEntryRows(catalog, names)) {
+  if (snapshot === undefined) return found;
+  for (const { group, kind, versions } of await store.snapshotEntryRows(
+    snapshot.catalog,
+    snapshot.serial,
+    names,
+  )) {
     const upstream = versions.flatMap(({ name: version, source, definition, release }) =>
       release === undefined ? { version, source, definition } : [],
     );

@@ -165,9 +165,10 @@ async function snapshotsWithRelease(
 ): Promise<PublishResult['catalogs']> {
   const containing: PublishResult['catalogs'] = [];
   for (const name of await store.catalogsContaining(group, kind)) {
-    const [row] = await store.latestEntryRows(name, [{ group, kind }]);
     const newest = (await store.catalog(name))?.newest;
-    if (newest === undefined || !row?.versions.some((version) => version.release === release)) continue;
+    if (newest === undefined) continue;
+    const [row] = await store.snapshotEntryRows(name, newest.serial, [{ group, kind }]);
+    if (!row?.versions.some((version) => version.release === release)) continue;
     containing.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
   }
   return containing;

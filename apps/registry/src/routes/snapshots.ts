@@ -69,8 +69,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
 
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
-    const snapshot = await newestSnapshot(params.name);
-    const { row } = await findEntry(params);
+    const { snapshot, row } = await findEntry(params);
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [row.entry]);
     const read = async () => (await store.entries([row.entry])).get(row.entry);
     const { negotiated, bytes } = (await newestResponses.entry(snapshot, row, kind, read))!;
@@ -78,17 +77,12 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   });
 
   serveRoute(app, ROUTES.catalogFunction, async (c, { params }) => {
-    for (let attempt = 1; ; attempt++) {
-      const snapshot = await newestSnapshot(params.name);
-      const { row, releases } = await findEntry(params);
-      // A snapshot that was built in between may have changed the entry.
-      if (attempt < 3 && (await newestSnapshot(params.name)).serial !== snapshot.serial) continue;
-      const detail = catalogFunction(deps, snapshot, row, releases);
-      return storedJsonResponse(c, [detail, row.entry], async () => {
-        const { json } = (await store.entries([row.entry])).get(row.entry)!;
-        return withMember(toJson(detail), 'definition', [Buffer.from(json)]);
-      });
-    }
+    const { snapshot, row, releases } = await findEntry(params);
+    const detail = catalogFunction(deps, snapshot, row, releases);
+    return storedJsonResponse(c, [detail, row.entry], async () => {
+      const { json } = (await store.entries([row.entry])).get(row.entry)!;
+      return withMember(toJson(detail), 'definition', [Buffer.from(json)]);
+    });
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -123,16 +117,23 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     });
   });
 
+  /** Finds an entry of the newest snapshot. Another build may have stored a later row by now. */
   async function findEntry({ name, group, kind }: FunctionName & { name: string }): Promise<{
+    snapshot: SnapshotRecord;
     row: CatalogEntryRow & { entry: Digest };
     releases: readonly ReleaseSummary[];
   }> {
+    const snapshot = await newestSnapshot(name);
     // The record has the spelling of the kind. For a function from upstream, the entry has it.
     const served = await store.servedEntries(group, kind);
     const own = await store.function(group, kind);
     const fn = served.find(({ catalog }) => catalog === name) ?? own;
-    const [row] = fn === undefined ? [] : await store.latestEntryRows(name, [fn]);
-    if (row?.entry !== undefined) return { row: { ...row, entry: row.entry }, releases: own?.releases ?? [] };
+    const [row] = fn === undefined ? [] : await store.snapshotEntryRows(name, snapshot.serial, [fn]);
+    if (row?.entry !== undefined)
+      return { snapshot, row: { ...row, entry: row.entry }, releases: own?.releases ?? [] };
+    // This process may not have heard of the newest one.
+    if (fn !== undefined && (await deps.newestSnapshots.refresh(name, snapshot)))
+      return findEntry({ name, group, kind });
     throw new KrmhubError('not-found', `catalog ${name} has no function ${group}/${kind}`, {
       hint: `List its functions with \`krmhub search --catalog ${name}\`.`,
     });

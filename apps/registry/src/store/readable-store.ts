@@ -129,8 +129,11 @@ const GUARDS: Guards = {
     const see = sight();
     return see.catalog(name) ? filtered(call(name), see.function) : nothing();
   },
-  latestEntry: ofCatalog(undefined),
-  snapshotEntryRows: ofCatalog([]),
+  snapshotEntry: ofCatalog(undefined),
+  snapshotEntryRows: (call, sight) => async (name, serial, names) => {
+    const see = sight();
+    return see.catalog(name) ? call(name, serial, names?.filter(see.function)) : [];
+  },
   entryPage: (call, sight) => async (query) => {
     const see = sight();
     if (!see.catalog(query.catalog)) return { rows: [] };

@@ -136,8 +136,13 @@ it('a source with a group that looks like one of the registry has a warning in t
 describe('a source with defaults', () => {
   const lacking = () =>
     upstream.files.set(FILE, catalogText({ One: 'first' }).replace(/^ *(?:publisher|license): .*\n/gm, ''));
-  const served = async () =>
-    (await registry.parts.store.latestEntry('ours', 'up.example.com', 'One'))?.json ?? '{}';
+  const served = async () => {
+    const { store } = registry.parts;
+    const { serial } = (await store.catalog('ours'))!.newest!;
+    return (
+      (await store.snapshotEntry('ours', serial, { group: 'up.example.com', kind: 'One' }))?.json ?? '{}'
+    );
+  };
 
   it('has its copy read again when a recipe adds or changes them, though no byte has changed', async () => {
     lacking();

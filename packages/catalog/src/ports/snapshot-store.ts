@@ -89,10 +89,17 @@ export interface EntryReader {
   ): Promise<CatalogEntryRow[]>;
   /** Returns the names of these rows, by group and kind in code unit order. Yields to other work between pages. */
   latestEntryNames(name: string): AsyncIterable<FunctionName>;
-  /** Returns the entry of a function in the newest state of a catalog, with the exact kind; otherwise undefined. */
-  latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
-  /** Returns the entry rows at a serial, by group and kind in code unit order. */
-  snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
+  /** Returns the entry of a function in a snapshot, with the exact kind; otherwise undefined. */
+  snapshotEntry(name: string, serial: number, of: FunctionName): Promise<RenderedEntry | undefined>;
+  /**
+   * Returns the entry rows at a serial, by group and kind in code unit order; if names are given, their rows, in their
+   * order.
+   */
+  snapshotEntryRows(
+    name: string,
+    serial: number,
+    names?: readonly FunctionName[],
+  ): Promise<CatalogEntryRow[]>;
   /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
   entryPage(query: EntryQuery): Promise<EntryPage>;
   /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */

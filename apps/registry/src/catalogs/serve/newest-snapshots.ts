@@ -42,6 +42,12 @@ export class NewestSnapshots {
     else this.clear();
   }
 
+  /** Reads the newest snapshot again. Reports whether it is a later one than this. */
+  async refresh(catalog: string, than: SnapshotRecord): Promise<boolean> {
+    await this.reload(catalog, than.serial + 1);
+    return ((await this.get(catalog))?.serial ?? 0) > than.serial;
+  }
+
   /** Call it after any other change of snapshots. */
   clear(): void {
     this.#changes += 1;

@@ -129,7 +129,7 @@ function entryResponder(
     const [, name, group, kind] = ENTRY.exec(url) ?? [];
     const snapshot = name === undefined ? undefined : newest.known(name);
     if (snapshot === undefined || group === undefined || kind === undefined) return false;
-    const read = () => store.latestEntry(snapshot.catalog, group, kind);
+    const read = () => store.snapshotEntry(snapshot.catalog, snapshot.serial, { group, kind });
     // The routes report a missing entry and a failing store.
     const found = newestResponses.entry(snapshot, { group, kind }, 'Catalog', read).catch(() => undefined);
     found

@@ -11,7 +11,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { RegistryStore } from '../../registry-store.js';
 import type { ReadSql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
-import { type EntryRow, toEntryRow } from './entry-row.js';
+import { AT_SERIAL, type EntryRow, toEntryRow } from './entry-row.js';
 
 /** Index entries that are scanned before other work runs: about 2 ms. */
 const SCANNED_AT_ONCE = 5_000;
@@ -47,8 +47,7 @@ type Range = FunctionName & { catalog: string; serial: number; endGroup: string;
 
 const rowAt = text<EntryRow>(
   `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
-   WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= :serial
-     AND (to_serial IS NULL OR to_serial > :serial)
+   WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND ${AT_SERIAL}
    ORDER BY from_serial DESC LIMIT 1`,
 );
 // The index is ordered by serial, so only the changed rows are read.
@@ -72,7 +71,7 @@ function steppers(of: EntryFilter['of']) {
      WHERE ${CONDITIONS[database][of]} AND catalog = :catalog AND (group_name, kind) > (:group, :kind)`;
   const inRange = (database: Database) =>
     `${after(database)} AND (group_name, kind) <= (:endGroup, :endKind)
-     AND from_serial <= :serial AND (to_serial IS NULL OR to_serial > :serial)`;
+     AND ${AT_SERIAL}`;
   const source = (database: Database) => (of === 'held' ? SOURCE[database] : `''`);
   const end = (database: Database) =>
     `SELECT group_name AS "group", kind ${after(database)}

@@ -22,7 +22,7 @@ import { applyRecipe } from './apply-recipe.js';
 import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
-import { addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
+import { AT_SERIAL, addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
 import { entryTexts } from './entry-texts.js';
 import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
 import { segmentRows } from './segments.js';
@@ -40,7 +40,7 @@ export type CatalogRows = Pick<
   | 'applyRecipe'
   | 'latestEntryRows'
   | 'latestEntryNames'
-  | 'latestEntry'
+  | 'snapshotEntry'
   | 'commitSnapshot'
   | 'snapshots'
   | 'snapshot'
@@ -114,17 +114,20 @@ const latestNamesAfter = text<FunctionName>(
    WHERE catalog = :name AND to_serial IS NULL AND (group_name, kind) > (:group, :kind)
    ORDER BY group_name, kind LIMIT ${NAMES_PAGE}`,
 );
-const selectLatest = text<EntryRow>(
-  fromList(
-    (
-      list,
-      join,
-    ) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} ${join} catalog_function
+const selectNamed = (when: string) =>
+  text<EntryRow>(
+    fromList(
+      (
+        list,
+        join,
+      ) => `SELECT group_name AS "group", kind, entry, selection FROM ${list} ${join} catalog_function
        ON catalog = :name AND group_name = wanted.value ->> 0 AND kind = wanted.value ->> 1
-     WHERE to_serial IS NULL ORDER BY wanted.position`,
-    ':names',
-  ),
-);
+     WHERE ${when} ORDER BY wanted.position`,
+      ':names',
+    ),
+  );
+const selectLatest = selectNamed('to_serial IS NULL');
+const selectAt = selectNamed(AT_SERIAL);
 const rowsAt = query((db) =>
   db
     .select()
@@ -176,11 +179,16 @@ const included = text<IncludedFunction>(
 const selectEntries = text<RenderedEntry>(
   inList((digests) => `SELECT digest, yaml, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
-const newestEntry = text<RenderedEntry>(
-  `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
-   JOIN entry ON entry.digest = place.entry
-   WHERE place.catalog = :name AND place.group_name = :group AND place.kind = :kind AND place.to_serial IS NULL`,
+const entryAt = text<RenderedEntry>(
+  `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function
+   JOIN entry ON entry.digest = catalog_function.entry
+   WHERE catalog = :name AND group_name = :group AND kind = :kind AND ${AT_SERIAL}`,
 );
+
+/** For `fromList`. */
+function nameList(names: readonly FunctionName[]): string {
+  return JSON.stringify(names.map(({ group, kind }) => [group, kind]));
+}
 
 export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
   const { readOne, write } = database;
@@ -215,8 +223,7 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
       readOne(function* () {
         if (names === undefined) return (yield* latestRows.all({ name: wanted })).map(toEntryRow);
         if (names.length === 0) return [];
-        const given = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
-        return (yield* selectLatest.all({ name: wanted, names: given })).map(toEntryRow);
+        return (yield* selectLatest.all({ name: wanted, names: nameList(names) })).map(toEntryRow);
       }),
     async *latestEntryNames(wanted) {
       let after: FunctionName = { group: '', kind: '' };
@@ -229,7 +236,8 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
         await setImmediate();
       }
     },
-    latestEntry: (wanted, group, kind) => readOne(() => newestEntry.first({ name: wanted, group, kind })),
+    snapshotEntry: (wanted, serial, { group, kind }) =>
+      readOne(() => entryAt.first({ name: wanted, serial, group, kind })),
     commitSnapshot: commitSnapshot(database, search),
     snapshots: (wanted, limit, before = Number.MAX_SAFE_INTEGER) =>
       readOne(function* () {
@@ -244,8 +252,11 @@ export function catalogRows(database: Sql, search: SearchIndex): CatalogRows {
             : yield* byDigest.first({ name: wanted, digest: reference });
         return row && snapshotRecord(row);
       }),
-    snapshotEntryRows: (wanted, serial) =>
+    snapshotEntryRows: (wanted, serial, names) =>
       readOne(function* () {
+        if (names?.length === 0) return [];
+        if (names !== undefined)
+          return (yield* selectAt.all({ name: wanted, serial, names: nameList(names) })).map(toEntryRow);
         return (yield* rowsAt.all({ name: wanted, serial })).map(fromEntryRow);
       }),
     ...signatureRows(database),

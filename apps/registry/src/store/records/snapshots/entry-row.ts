@@ -22,6 +22,9 @@ export function addEntry({ digest, yaml, json }: RenderedEntry): StatementCall {
   return add.later({ digest, yaml, json });
 }
 
+/** SQL condition: an entry row is one at a serial. */
+export const AT_SERIAL = 'from_serial <= :serial AND (to_serial IS NULL OR to_serial > :serial)';
+
 export function toEntryRow({ selection, ...row }: EntryRow): CatalogEntryRow {
   return fromEntryRow({ ...row, selection: JSON.parse(selection) as StoredSelection });
 }
