@@ -9,6 +9,7 @@ const NOTIFY = `pg_notify('krmhub', '${ABOUT_LEADER}')`;
 
 const ADD = `WITH added AS (INSERT INTO leader_call (id, method, input) VALUES ($1, $2, $3) RETURNING id)
   SELECT ${NOTIFY} FROM added`;
+const REMIND = `SELECT ${NOTIFY}`;
 const OPEN = 'SELECT id, method, input FROM leader_call WHERE outcome IS NULL ORDER BY at, id LIMIT 1000';
 const SETTLE = `WITH settled AS (UPDATE leader_call SET outcome = $2 WHERE id = $1 AND outcome IS NULL RETURNING id)
   SELECT ${NOTIFY} FROM settled`;
@@ -36,6 +37,9 @@ export function leaderCallRows(pool: pg.Pool, count: CountStatements = () => und
   return {
     add: async (call) => {
       await query(ADD, [call.id, call.method, JSON.stringify(call.input)]);
+    },
+    remind: async () => {
+      await query(REMIND);
     },
     open: async () =>
       (await query(OPEN)).map(({ id, method, input }) => ({

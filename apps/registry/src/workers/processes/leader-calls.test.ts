@@ -8,8 +8,10 @@ import type { CallOutcome, CallRows, LeaderCall } from './shared-database.js';
 function memoryRows() {
   const calls = new Map<string, { call: LeaderCall; outcome?: CallOutcome }>();
   let status: unknown;
+  let remind: () => void = () => undefined;
   const rows: CallRows = {
     add: async (call) => void calls.set(call.id, { call }),
+    remind: async () => remind(),
     open: async () => [...calls.values()].filter(({ outcome }) => !outcome).map(({ call }) => call),
     settle: async (id, outcome) => {
       const row = calls.get(id);
@@ -27,7 +29,7 @@ function memoryRows() {
     },
     status: async () => (status === undefined ? undefined : { status, age: 0 }),
   };
-  return { rows, calls };
+  return { rows, calls, onRemind: (look: () => void) => void (remind = look) };
 }
 
 const led = (methods: Led['methods'], status: unknown = {}): Led => ({ methods, status: () => status });
@@ -110,6 +112,31 @@ it('rejects a call that nobody answers, that was lost, or whose process stops', 
   await vi.waitFor(() => expect(calls.size).toBe(1));
   other.close();
   await expect(stopped).rejects.toMatchObject(unanswered);
+});
+
+it('has all processes look again while it waits: a look may have failed', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+  try {
+    const { rows, onRemind } = memoryRows();
+    const [leader, other] = [leading(rows), following(rows)];
+    let reminded = 0;
+    onRemind(async () => {
+      reminded += 1;
+      // The server cannot be reached the first time.
+      if (reminded === 1) return;
+      await leader.look(led({ work: async () => 'done' }));
+      await setImmediate();
+      await other.look(notLed);
+    });
+    const result = other.call('work', {}, 60_000);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await result).toBe('done');
+    const counted = reminded;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(reminded).toBe(counted);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('tells a leader that is slow from none', async () => {

@@ -20,6 +20,8 @@ interface Pending {
 
 /** Milliseconds between two writes of a status that has not changed. */
 const STATUS_MS = 60_000;
+/** Milliseconds after which a process that waits for an outcome has all look again: the first look may have failed. */
+const REMIND_MS = 5_000;
 /**
  * Milliseconds without a leader or a new status after which readiness fails. A lost leader is replaced in a third of
  * them.
@@ -81,6 +83,7 @@ export class LeaderCalls {
     }
     const id = randomUUID();
     let timer: NodeJS.Timeout | undefined;
+    const reminder = setInterval(() => this.#rows.remind().catch(() => undefined), REMIND_MS);
     try {
       await this.#rows.add({ id, method, input });
       return await new Promise<unknown>((resolve, reject) => {
@@ -92,6 +95,7 @@ export class LeaderCalls {
       });
     } finally {
       clearTimeout(timer);
+      clearInterval(reminder);
       this.#pending.delete(id);
       // The leader deletes what is left.
       this.#rows.delete([id]).catch(() => undefined);
@@ -156,7 +160,7 @@ export class LeaderCalls {
       // Work that stops with the lead ends early. The next leader does it again.
       if (this.#leads() && !this.#closed) await this.#rows.settle(id, outcome);
     } catch {
-      // The server cannot be reached. The next look answers the call again.
+      // The server cannot be reached. The caller reminds of the call, and the next look answers it again.
     } finally {
       this.#answering.delete(id);
     }

@@ -53,6 +53,22 @@ it('repeats its work, and logs the first of several failures', async () => {
   ]);
 });
 
+it('repeats a run that failed, however long it waits otherwise', async () => {
+  let runs = 0;
+  const poller = new Poller({
+    what: 'follow',
+    milliseconds: () => 1_000_000,
+    log: pino({ level: 'silent' }),
+    work: async () => {
+      runs += 1;
+      if (runs < 3) throw new Error('unreachable');
+    },
+  });
+  poller.soon();
+  await expect.poll(() => runs, { timeout: 10_000 }).toBe(3);
+  await poller.stop();
+});
+
 it('asks before each wait how long it is', async () => {
   let wait = 1_000_000;
   let runs = 0;

@@ -1,5 +1,8 @@
 import type { Log } from '../../log.js';
 
+/** Milliseconds at most until a run that failed is repeated: what called for it does not call again. */
+const RETRY_MS = 1_000;
+
 export interface PollerOptions {
   /** What it does, in words that follow "cannot". */
   what: string;
@@ -9,7 +12,7 @@ export interface PollerOptions {
   log: Log;
 }
 
-/** Repeats work: after a time, and as soon as it can after `soon`. It runs once at a time. */
+/** Repeats work: after a time, soon after a failure, and as soon as it can after `soon`. It runs once at a time. */
 export class Poller {
   readonly #options: PollerOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -71,7 +74,11 @@ export class Poller {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#stopped) return;
-    this.#timer = setTimeout(() => this.soon(), this.#options.milliseconds());
+    const milliseconds = this.#options.milliseconds();
+    this.#timer = setTimeout(
+      () => this.soon(),
+      this.#isFailing ? Math.min(milliseconds, RETRY_MS) : milliseconds,
+    );
     this.#timer.unref();
   }
 }

@@ -29,6 +29,8 @@ export type CallOutcome = { result: unknown } | { error: SentError };
 /** The calls of all processes in their database, and what the leader says of itself. A crash of the server may lose them. */
 export interface CallRows {
   add(call: LeaderCall): Promise<void>;
+  /** Tells all processes again that calls are waiting, or have an outcome. */
+  remind(): Promise<void>;
   /** Returns the calls without an outcome. */
   open(): Promise<LeaderCall[]>;
   settle(id: string, outcome: CallOutcome): Promise<void>;
