@@ -29,7 +29,10 @@ function memoryRows() {
     },
     status: async () => (status === undefined ? undefined : { status, age: 0 }),
   };
-  return { rows, calls, onRemind: (look: () => void) => void (remind = look) };
+  const onRemind = (look: () => void) => {
+    remind = look;
+  };
+  return { rows, calls, onRemind };
 }
 
 const led = (methods: Led['methods'], status: unknown = {}): Led => ({ methods, status: () => status });
