@@ -56,11 +56,11 @@ const DETAILS = [
   '/api/v1/functions/example.com/SetLabels',
   '/api/v1/functions/example.com/SetLabels/releases/1.0.0',
 ];
-/** Finding a function in a catalog reads its one row. */
+/** Finding a function in a catalog reads its one row in the newest snapshot. */
 const ENTRY_PROFILE = '/catalogs/default/functions/example.com/SetLabels.yaml?profile=kpt-list';
 
 describe.each([...DERIVED, ENTRY_PROFILE])('%s', (target) => {
-  const others = target === ENTRY_PROFILE ? ['latestEntryRows'] : readsOfCatalogs(target);
+  const others = target === ENTRY_PROFILE ? ['snapshotEntryRows'] : readsOfCatalogs(target);
 
   it('is derived once', async () => {
     const first = await read(target);
