@@ -2,6 +2,7 @@ import { type Digest, sha256 } from '@krmhub/schema';
 import type { Coding } from './content-coding.js';
 import type { RegistryContext } from './context.js';
 import { type DerivedTag, NegotiatedDocument, type ServedDocument } from './negotiated-document.js';
+import { checkedPieces } from './reader-checks.js';
 
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 /** For content that may be a minute old. */
@@ -37,7 +38,9 @@ export async function negotiatedResponse(
   // The framework dispatches HEAD as GET, and drops the body only after it exists.
   if (c.req.method === 'HEAD') return new Response(null, head);
   c.set('isStream', !inMemory);
-  const sent = inMemory ? (body as Uint8Array<ArrayBuffer>) : ReadableStream.from(body.pieces);
+  const sent = inMemory
+    ? (body as Uint8Array<ArrayBuffer>)
+    : ReadableStream.from(checkedPieces(c, body.pieces));
   return new Response(sent as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>, head);
 }
 

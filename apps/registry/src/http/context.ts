@@ -39,6 +39,14 @@ export interface RequestLimiter {
   recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void;
 }
 
+/** The client of a read, while its response is being sent. */
+export interface CheckedReader {
+  /** With the rights that it has now. */
+  actor: Actor;
+  /** Whether it may read the same as when the request came. */
+  isSame: boolean;
+}
+
 /** What a request tries to change, for the audit log of refused requests. */
 export interface Attempt {
   action: AuditAction;
@@ -71,7 +79,7 @@ export interface RequestVariables {
   /** Rejects if the token of the request has been revoked since, has expired, or has lost the right to the request. */
   recheckToken?: () => Promise<TokenRecord>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
-  recheckReader?: () => Promise<void>;
+  recheckReader?: () => Promise<CheckedReader>;
   /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */
   uselessToken?: string;
   /** Memory of the body of the request. */

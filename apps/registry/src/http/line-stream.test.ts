@@ -1,6 +1,8 @@
+import { ANONYMOUS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { afterEach, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
+import { currentActor } from './auth/request-actor.js';
 import type { RegistryContext } from './context.js';
 import { LineStreams } from './line-stream.js';
 
@@ -13,7 +15,7 @@ async function* endless() {
 }
 
 /** The context of a request whose token is checked by `recheck`. */
-function request(name: 'recheckToken' | 'recheckReader', recheck: () => Promise<void>): RegistryContext {
+function request(name: 'recheckToken' | 'recheckReader', recheck: () => Promise<unknown>): RegistryContext {
   const get = (asked: string) => (asked === name ? recheck : undefined);
   return { req: { method: 'GET' }, set: () => undefined, get } as unknown as RegistryContext;
 }
@@ -53,4 +55,19 @@ it('goes on for a client whose token is still valid', async () => {
     expect((await reader.read()).done).toBe(false);
   }
   expect(recheck).toHaveBeenCalledTimes(5);
+});
+
+it('goes on with the rights that the client has now', async () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const actor = { ...ANONYMOUS, name: 'another' };
+  const recheck = async () => ({ actor, isSame: false });
+  const names = async function* () {
+    for (;;) yield currentActor().name.padEnd(SERVER_LIMITS.exportPieceBytes);
+  };
+  const reader = new LineStreams().respond(request('recheckReader', recheck), names).body!.getReader();
+  const read = async () => new TextDecoder().decode((await reader.read()).value).trim();
+  expect(await read()).toBe(ANONYMOUS.name);
+  now += SERVER_LIMITS.recheckReaderMilliseconds;
+  expect([await read(), await read()]).toEqual(['another', 'another']);
 });

@@ -4,6 +4,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import { asActor, currentActor } from './auth/request-actor.js';
 import { CACHE_REVALIDATE } from './bytes-response.js';
 import type { RegistryContext } from './context.js';
+import { readerChecks } from './reader-checks.js';
 
 /**
  * Responses of lines that are generated while the client reads: nothing is read ahead, and the number of concurrent
@@ -33,11 +34,11 @@ export class LineStreams {
 /** Generates a piece when the client needs it. Calls `ended` once, also if the client disconnects. */
 function createStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
-  { ended, recheck }: { ended: () => void; recheck: () => Promise<void> },
+  { ended, recheck }: { ended: () => void; recheck: ReturnType<typeof readerChecks> },
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let isOpen = true;
   // The server asks for the pieces after the handler has returned.
-  const actor = currentActor();
+  let actor = currentActor();
   const end = () => {
     if (isOpen) ended();
     isOpen = false;
@@ -46,7 +47,7 @@ function createStream(
     {
       async pull(controller) {
         try {
-          await recheck();
+          actor = (await recheck())?.actor ?? actor;
           const { done, value } = await asActor(actor, () => pieces.next());
           if (done !== true) return controller.enqueue(value);
           end();
@@ -63,17 +64,6 @@ function createStream(
     },
     { highWaterMark: 0 },
   );
-}
-
-/** Returns what rejects once the token of the request is not valid any more: a client can read for hours. */
-function readerChecks(c: RegistryContext): () => Promise<void> {
-  let checkedAt = performance.now();
-  return async () => {
-    if (performance.now() - checkedAt < SERVER_LIMITS.recheckReaderMilliseconds) return;
-    await c.get('recheckToken')?.();
-    await c.get('recheckReader')?.();
-    checkedAt = performance.now();
-  };
 }
 
 async function* inPieces(

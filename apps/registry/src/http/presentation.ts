@@ -291,7 +291,12 @@ export function fullUser(rules: AccessRules, user: UserRecord): api.UserDetail {
     teams: rules.teamsOf(user),
     createdAt,
     confirmedAt,
-    ...defined({ signedInAt, suspendedAt, suspendedBy, directory }),
+    ...defined({
+      signedInAt,
+      suspendedAt,
+      suspendedBy,
+      directory: directory && { isActive: directory.isActive },
+    }),
   };
 }
 

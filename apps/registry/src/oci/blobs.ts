@@ -3,6 +3,7 @@ import { callerOf } from '../http/auth/caller.js';
 import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
+import { checkedPieces } from '../http/reader-checks.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { openStoredBlob, type PartReader } from '../store/artifacts/stored-blob.js';
 import { newChange } from './change.js';
@@ -65,7 +66,9 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
   if (read === undefined)
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   c.set('isStream', true);
-  return new Response(toStream(read({ start, end })), { status, headers });
+  const pieces = read({ start, end });
+  const isPublic = deps.repositoryAccess.isPublic(repository);
+  return new Response(toStream(isPublic ? pieces : checkedPieces(c, pieces)), { status, headers });
 }
 
 /**

@@ -18,7 +18,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
-import { tokenProblem } from '../http/auth/tokens.js';
+import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 
@@ -102,5 +102,6 @@ async function findActor(
     });
   }
   const is = problem(token);
-  return { actor: tokenActor(rules, token), problem: is && `the token is ${is}` };
+  const actor = tokenActor(rules, withCurrentGroups(token, now, config));
+  return { actor, problem: is && `the token is ${is}` };
 }

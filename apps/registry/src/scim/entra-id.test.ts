@@ -117,7 +117,7 @@ describe('Microsoft Entra ID', () => {
       expect([status, body.active]).toEqual([200, isActive]);
       const user = await directory.user(OBJECT_ID);
       expect([user?.directory, user?.suspendedBy]).toEqual([
-        { isActive },
+        { isActive, groups: [] },
         isActive ? undefined : 'the directory',
       ]);
     }

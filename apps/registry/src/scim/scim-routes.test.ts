@@ -151,6 +151,27 @@ spec:
     expect(await whoami(tokens[0]!)).toMatchObject({ detail: expect.stringContaining('did not sign in') });
   });
 
+  it('does not confirm groups that only the last sign-in had', async () => {
+    const { registry } = directory;
+    const member = await directory.addUser('member');
+    await directory.addGroup('Of the directory', [member]);
+    const { issuer, subject, name } = (await directory.user('member'))!;
+    const signIn = () =>
+      registry.parts.store.confirmUser(
+        { issuer, subject, name, groups: ['Of the claim', 'Of the directory'] },
+        { at: registry.parts.clock().toISOString(), isSignIn: true },
+      );
+    await signIn();
+    const own = await personalToken('member');
+    const groups = async () => (await whoami(own)).ssoGroups;
+    registry.advance(29 * DAY);
+    expect(await groups()).toEqual(['Of the claim', 'Of the directory']);
+    registry.advance(2 * DAY);
+    expect(await groups()).toEqual(['Of the directory']);
+    await signIn();
+    expect(await groups()).toEqual(['Of the claim', 'Of the directory']);
+  });
+
   it('does nothing without an identity provider', async () => {
     const without = await openTestRegistry({});
     try {

@@ -1,5 +1,5 @@
 import { ROUTES } from '@krmhub/api/routes';
-import { ANONYMOUS, INSIDER } from '@krmhub/catalog';
+import { ANONYMOUS, INSIDER, readRights } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { Hono } from 'hono';
@@ -93,13 +93,19 @@ export function createApp(opened: OpenRegistry): RegistryApp {
   app.use(async (c, next) => {
     // Nothing is hidden, so it does not matter who asks.
     if (!opened.access.rules.hidesAnything) return next();
-    const identified = await identify(c, opened, readAccessToken);
-    const actor = identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
+    const find = async () => {
+      const identified = await identify(c, opened, readAccessToken);
+      return identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
+    };
+    const actor = await find();
+    const { revision } = opened.access.rules;
     // Nobody else may get the answer from a cache.
     if (actor !== ANONYMOUS) c.set('isPrivate', true);
     c.set('recheckReader', async () => {
-      if ((await identify(c, opened, readAccessToken)).id === identified.id) return;
-      throw new KrmhubError('unauthorized', 'the token was revoked, or has expired');
+      const now = await find();
+      if (now.id !== actor.id) throw new KrmhubError('unauthorized', 'the token was revoked, or has expired');
+      const isSame = revision === opened.access.rules.revision && readRights(now) === readRights(actor);
+      return { actor: now, isSame };
     });
     c.set('findVisitor', findVisitor);
     await asActor(actor, next);

@@ -17,7 +17,7 @@ export interface UserRecord extends UserIdentity {
   suspendedAt?: Time;
   suspendedBy?: string;
   /** What the directory that manages the user says. Absent if none does. */
-  directory?: { isActive: boolean };
+  directory?: { isActive: boolean; groups: readonly string[] };
 }
 
 /** What a provider or a directory says about a user. */

@@ -7,7 +7,7 @@ import {
   type SignInChecker,
   type SignInState,
 } from './open-sign-in.js';
-import { hashSecret, tokenProblem } from './tokens.js';
+import { hashSecret, tokenProblem, withCurrentGroups } from './tokens.js';
 import { isSessionToken, type UserSettings } from './user-session.js';
 
 /** A registry token, as a request names it. */
@@ -53,10 +53,14 @@ const HINT_ENDED =
  * a sign-in, unless it confirmed the user within the last minute. Undefined for an unknown token.
  */
 export async function checkToken(
-  find: () => Promise<TokenRecord | undefined>,
+  stored: () => Promise<TokenRecord | undefined>,
   open: TokenCredential['openSignIn'],
   deps: CheckDeps,
 ): Promise<CheckedToken | undefined> {
+  const find = async () => {
+    const token = await stored();
+    return token && withCurrentGroups(token, deps.clock(), deps.config);
+  };
   const token = await find();
   const before = token && unusable(token, deps);
   if (token?.signIn === undefined || before !== undefined) return token && { token, problem: before };

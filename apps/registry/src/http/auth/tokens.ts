@@ -63,14 +63,30 @@ export function tokenProblem(
   // The directory says at once who is not active any more.
   if (user.directory !== undefined && user.issuer === signIn?.[0]?.issuer) return undefined;
   // The provider is asked at each use.
-  if (of !== undefined) return undefined;
-  const confirmed = now.getTime() - Date.parse(user.confirmedAt);
-  const [most, time] =
-    oidcConfirmDays === 0
-      ? [SERVER_LIMITS.unconfirmedMilliseconds, 'an hour']
-      : [oidcConfirmDays * MILLISECONDS_PER_DAY, plural(oidcConfirmDays, 'day')];
-  if (confirmed <= most) return undefined;
+  if (of !== undefined || isConfirmed(user, now, oidcConfirmDays)) return undefined;
+  const time = oidcConfirmDays === 0 ? 'an hour' : plural(oidcConfirmDays, 'day');
   return `of a user who did not sign in for ${time}: sign in on the pages of the registry`;
+}
+
+/** Whether the groups of the last sign-in still count. */
+function isConfirmed({ confirmedAt }: UserRecord, now: Date, oidcConfirmDays: number): boolean {
+  const most =
+    oidcConfirmDays === 0 ? SERVER_LIMITS.unconfirmedMilliseconds : oidcConfirmDays * MILLISECONDS_PER_DAY;
+  return now.getTime() - Date.parse(confirmedAt) <= most;
+}
+
+/**
+ * Returns a token with the groups that its user has now. The directory confirms a user for ever, and not the groups of
+ * the last sign-in, of which it need not know: without another confirmation, they end as for other users.
+ */
+export function withCurrentGroups(
+  token: TokenRecord,
+  now: Date,
+  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS }: UserSettings,
+): TokenRecord {
+  const { user } = token;
+  if (user?.directory === undefined || isConfirmed(user, now, oidcConfirmDays)) return token;
+  return { ...token, user: { ...user, groups: user.directory.groups } };
 }
 
 export interface NewToken {

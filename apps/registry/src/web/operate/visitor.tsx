@@ -1,5 +1,5 @@
 import { type TokenRecord, tokenActor } from '@krmhub/catalog';
-import { tokenProblem } from '../../http/auth/tokens.js';
+import { tokenProblem, withCurrentGroups } from '../../http/auth/tokens.js';
 import { sessionToken } from '../../http/auth/user-session.js';
 import type { RegistryContext, Visitor } from '../../http/context.js';
 import { SiteProvider } from '../site.js';
@@ -28,8 +28,9 @@ export function findVisitors({
     const id = cookie.read(c);
     const now = clock();
     const session = id === undefined ? undefined : await sessions.find(id, now.getTime());
-    const token = session && (await sessionCredential(store, session.of));
-    if (session === undefined || token === undefined) return undefined;
+    const found = session && (await sessionCredential(store, session.of));
+    if (session === undefined || found === undefined) return undefined;
+    const token = withCurrentGroups(found, now, config);
     if (tokenProblem(token, now, config) !== undefined) return undefined;
     const operator = { session, token, rules: access.rules };
     const line = (

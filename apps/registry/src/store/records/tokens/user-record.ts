@@ -19,7 +19,7 @@ export function userRecord(row: typeof users.$inferSelect): UserRecord {
       signedInAt: signedInAt ?? undefined,
       suspendedAt: suspendedAt ?? directorySuspendedAt ?? undefined,
       suspendedBy: suspendedBy ?? (directorySuspendedAt === null ? undefined : DIRECTORY),
-      directory: isManaged ? { isActive: directorySuspendedAt === null } : undefined,
+      directory: isManaged ? { isActive: directorySuspendedAt === null, groups: ofDirectory } : undefined,
     }),
   };
 }
