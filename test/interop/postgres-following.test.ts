@@ -14,6 +14,7 @@ import {
 } from '../../apps/registry/src/testing/test-registry.js';
 import { catalogText, startUpstream } from '../../apps/registry/src/testing/upstream-server.js';
 import { type PostgresServer, postgresMissing, query, startPostgres } from '../contracts/postgres.js';
+import { LARGE } from '../faults/workload.js';
 import { temporaryFolder } from '../running.js';
 import { hasS3Server, S3_CREDENTIALS, type S3Server, startS3Server } from './s3-server.js';
 
@@ -86,9 +87,9 @@ describe.skipIf(missing)('two processes of one database (needs PostgreSQL and ve
     return { status: response.status, text: await response.text() };
   };
   const get = (from: TestRegistry, target: string) => send(from, 'GET', target);
-  const publish = async (to: TestRegistry, kind: string, query = '?wait=true', release = '1.0.0') => {
-    const definition = { kind, release };
-    const sent = await send(to, 'PUT', releasePath(definition) + query, definitionText(definition));
+  const publish = async (to: TestRegistry, kind: string, query = '?wait=true', more = '') => {
+    const definition = { kind, release: '1.0.0' };
+    const sent = await send(to, 'PUT', releasePath(definition) + query, definitionText(definition) + more);
     expect([sent.status, sent.text]).toEqual([201, expect.anything()]);
   };
   const takeDown = (at: TestRegistry, kind: string) =>
@@ -121,7 +122,7 @@ describe.skipIf(missing)('two processes of one database (needs PostgreSQL and ve
   });
 
   it('serves nothing of a release that another process took down', async () => {
-    await publish(leader, 'Secret');
+    await publish(leader, 'Secret', '?wait=true', LARGE);
     const file = `${releasePath({ kind: 'Secret', release: '1.0.0' })}/definition.yaml`;
     for (const registry of [leader, other]) {
       await expect.poll(() => catalog(registry), PATIENCE).toContain('Secret');

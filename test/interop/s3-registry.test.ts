@@ -5,7 +5,7 @@ import { checkRegistry } from '@krmhub/registry/operate';
 import { type KrmhubError, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lossesOverHttp } from '../faults/verify.js';
-import { definition, GROUP, newLedger, releasePath, work } from '../faults/workload.js';
+import { definition, GROUP, LARGE, newLedger, releasePath, work } from '../faults/workload.js';
 import { krmhub, type RunningRegistry } from '../running.js';
 import { type FaultyProxy, startFaultyProxy } from './s3-proxy.js';
 import { hasS3Server, S3_CREDENTIALS, S3_ENVIRONMENT } from './s3-server.js';
@@ -43,11 +43,13 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
 
   it('publishes, pushes, pulls, checks, backs up, restores, and takes down', async () => {
     const registry = await start('flow');
-    expect((await publish(registry, 'Flow', '1.0.0')).status).toBe(201);
+    expect((await publish(registry, 'Flow', '1.0.0', LARGE)).status).toBe(201);
+    // Small definitions are rows.
+    expect((await publish(registry, 'Small', '1.0.0')).status).toBe(201);
     const secret = await (
       await ask(registry, `${releasePath({ kind: 'Flow', release: '1.0.0' })}/definition.yaml`)
     ).text();
-    expect(secret).toBe(definition('Flow', '1.0.0'));
+    expect(secret).toBe(definition('Flow', '1.0.0') + LARGE);
     const large = Buffer.alloc(9_500_000, 'large ');
     expect((await pushBlob(registry, large)).status).toBe(201);
     expect(large.equals(Buffer.from(await (await pull(registry, large)).arrayBuffer()))).toBe(true);
@@ -57,7 +59,8 @@ describe.skipIf(!hasS3Server)('a registry with blobs in S3 (needs versitygw)', (
     expect((await ask(registry, `/functions/${GROUP}/Flow`)).status).toBe(200);
     expect((await ask(registry, `/schemas/${GROUP}/v1/Flow.json`)).status).toBe(200);
     expect((await ask(registry, '/readyz')).status).toBe(200);
-    expect(objects('flow').filter((name) => name.includes('artifacts'))).toHaveLength(1);
+    for (const part of ['artifacts', 'blobs'])
+      expect(objects('flow').filter((name) => name.includes(part))).toHaveLength(1);
     expect(existsSync(path.join(registry.data, 'artifacts'))).toBe(false);
     const metrics = await (await ask(registry, '/metrics')).text();
     expect(metrics).toMatch(
@@ -225,17 +228,20 @@ spec: {repositories: [{pattern: "*", visibility: private}]}
     Object.assign(proxy.faults, { failing: 0, delay: 0, away: true });
     const acknowledged = [...ledger.sent.values()].filter((sent) => sent.acknowledged);
     expect(acknowledged.length).toBeGreaterThan(20);
-    const refused = await publish(registry, 'Away', '1.0.0');
+    const refused = await publish(registry, 'Away', '1.0.0', LARGE);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toMatchObject({
       code: 'unavailable',
       hint: expect.stringContaining('running'),
     });
     expect((await ask(registry, '/readyz')).status).toBe(503);
-    const lost = await ask(registry, `${releasePath(acknowledged[0]!)}/definition.yaml`);
+    const released = releasePath(acknowledged[0]!);
+    const lost = await ask(registry, `${released}/readme.md`);
     expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, '1']);
-    // What is not in the store is served.
-    expect((await ask(registry, '/catalogs/default/catalog.yaml')).status).toBe(200);
+    // What is not in the store is served, and published.
+    for (const served of ['/catalogs/default/catalog.yaml', `${released}/definition.yaml`])
+      expect((await ask(registry, served)).status).toBe(200);
+    expect((await publish(registry, 'Small', '1.0.0')).status).toBe(201);
     proxy.faults.away = false;
     await expect.poll(async () => (await ask(registry, '/readyz')).status).toBe(200);
     await rounds(15, 17);

@@ -76,11 +76,16 @@ export function ask(registry: RunningRegistry, target: string, init: RequestInit
   });
 }
 
-/** Publishes a release, and waits for its snapshot. */
-export function publish(registry: RunningRegistry, kind: string, release = '1.0.0'): Promise<Response> {
+/** Publishes a release, and waits for its snapshot. `more` are lines after those of the definition. */
+export function publish(
+  registry: RunningRegistry,
+  kind: string,
+  release = '1.0.0',
+  more = '',
+): Promise<Response> {
   return ask(registry, `${releasePath({ kind, release })}?wait=true`, {
     method: 'PUT',
-    body: definition(kind, release),
+    body: definition(kind, release) + more,
     headers: { 'content-type': 'application/yaml' },
   });
 }

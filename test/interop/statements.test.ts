@@ -5,7 +5,7 @@ import type { RunningRegistry } from '../running.js';
 import { sharedSettings, useServers } from './servers.js';
 
 /** What one publish may cost, whatever the size of the registry. */
-const LIMITS = { requests: 12, releases: 13, builds: 30, search: 6, s3: 6 };
+const LIMITS = { requests: 12, releases: 13, builds: 30, search: 6, s3: 1 };
 /** Publishes that are measured. */
 const MEASURED = 12;
 
@@ -102,10 +102,11 @@ describe.skipIf(replicasMissing)('a publish with PostgreSQL and S3 (needs Postgr
     await publishNew('?wait=true');
     const { builds, search } = await measured(() => publishNew('?wait=true'));
     const each = { requests, releases, builds, search, s3: stored };
-    const above = Object.entries(LIMITS).filter(
-      ([name, limit]) =>
-        !(each[name as keyof typeof LIMITS] <= limit) || each[name as keyof typeof LIMITS] <= 0,
-    );
+    const above = Object.entries(LIMITS).filter(([name, limit]) => {
+      const count = each[name as keyof typeof LIMITS];
+      // Its files are rows. Sometimes, the leader writes a copy of the search index.
+      return !(count <= limit) || (name !== 's3' && count <= 0);
+    });
     expect(above, JSON.stringify(each)).toEqual([]);
   });
 });

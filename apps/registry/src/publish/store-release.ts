@@ -1,6 +1,7 @@
 /** The third step of a publish: store its bytes, then commit its change. */
 
 import type { BlobStore, FunctionChange } from '@krmhub/catalog';
+import { SERVER_LIMITS } from '../limits.js';
 import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.js';
 import type { BytesLock } from '../workers/processes/processes.js';
 
@@ -8,8 +9,6 @@ export interface StoreDeps {
   store: ArtifactStore;
   /** Definitions and READMEs that are no rows. */
   blobs: BlobStore;
-  /** Size up to which definitions and READMEs are rows, in bytes. */
-  maxFileRowBytes: number;
   /** Blobs of repositories, bundles among them. */
   artifacts: BlobStore;
   /** Locked for reading while bytes are stored and their rows are not. */
@@ -26,10 +25,10 @@ export interface StoredRelease {
 
 /** Stores a release whole. Rejects with RevisionConflict if the function or the policies have changed meanwhile. */
 export async function storeRelease(
-  { store, blobs, maxFileRowBytes, artifacts: artifactBlobs, bytesLock }: StoreDeps,
+  { store, blobs, artifacts: artifactBlobs, bytesLock }: StoreDeps,
   { change, artifacts, bundles, files }: StoredRelease,
 ): Promise<void> {
-  const isRow = ({ byteLength }: Uint8Array) => byteLength <= maxFileRowBytes;
+  const isRow = ({ byteLength }: Uint8Array) => byteLength <= SERVER_LIMITS.maxFileRowBytes;
   await bytesLock.read(async () => {
     // Durable before the transaction that names them.
     await allDone([

@@ -232,7 +232,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       store,
       pieces: 'url' in database ? pieces?.('uploads') : undefined,
       blobs: artifacts,
-      // As with definitions.
+      // An operator who has blobs in another store expects them there.
       maxRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxBlobRowBytes : 0,
       clock,
       log,
@@ -333,8 +333,6 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       ...openSignIns(config, { store, temporaryFolder: paths.fetching, clock, log }),
       ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
       keys,
-      // An operator who has blobs in another store expects definitions there.
-      maxFileRowBytes: config.blobPlace === undefined ? SERVER_LIMITS.maxFileRowBytes : 0,
       takedownRecord,
       indexCopies,
       renewal,

@@ -1,7 +1,7 @@
 /**
  * Definitions and READMEs. A publish stores small ones as rows, in the transaction of the release: one sync makes the
- * releases of all publishes of a transaction durable, with their files. Large ones, those of older versions, and those
- * of a registry with an S3-compatible store are blobs.
+ * releases of all publishes of a transaction durable, with their files. Large ones are blobs, and so are those of older
+ * versions.
  */
 
 import type { OpenBlob, ReadableBlobs } from '@krmhub/catalog';

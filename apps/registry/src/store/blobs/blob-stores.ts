@@ -1,9 +1,9 @@
 /**
  * Blobs by digest, in the data folder or in an S3-compatible store.
  *
- * A file in the data folder names the S3-compatible store, which has the published files and the pushed blobs. Small
- * published files and pushed blobs of a registry that was in a folder before stay rows of its database. Profiles and
- * copies of upstream catalogs stay in the data folder.
+ * A file in the data folder names the S3-compatible store, which has large published files and the pushed blobs. Small
+ * pushed blobs of a registry that was in a folder before stay rows of its database. Profiles and copies of upstream
+ * catalogs stay in the data folder.
  *
  * Of a registry with several processes, the record is a row of the database, and the file is a copy of it. So a process
  * with a new data folder finds the prefix of its registry, and another registry does not get it.
