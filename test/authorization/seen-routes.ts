@@ -238,8 +238,13 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
     });
     // The catalog of everything public had the hidden functions before they were hidden.
     if (parameters.includes('name') && !parameters.includes('group') && !ADMINISTRATORS.has(route)) {
-      const given = { ...values('w', digests), name: 'default', snapshot: String(digests.serial) };
-      lists.push({ route: `${route} of the public catalog`, path: fill(given), names: false, isPage });
+      for (const [name, snapshot] of [
+        ['default', String(digests.serial)],
+        [namesWith('w').catalog, '1'],
+      ]) {
+        const given = { ...values('w', digests), name: name!, snapshot: snapshot! };
+        lists.push({ route: `${route} of a public catalog`, path: fill(given), names: false, isPage });
+      }
     }
   }
   const more = (of: NamedRead['of'], paths: typeof OF_FUNCTIONS): NamedRead[] =>

@@ -153,13 +153,19 @@ function releaseOf(
   return form;
 }
 
+/** The recipe of a public catalog names what some of its readers may not read. */
 function recipe(catalog: string, group: string): string {
+  const hidden = [namesWith('x'), namesWith('y')];
+  const named = hidden.map(
+    (one) => `{group: ${one.group}}, {group: ${namesWith('w').group}, kind: ${one.half}}`,
+  );
+  const others = group === namesWith('w').group ? `, exclude: [${named.join(', ')}]` : '';
   return `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: ${catalog}}
 spec:
   description: Functions of ${group}.
-  sources: [{name: ours, functions: {}, match: [{group: ${group}}]}]
+  sources: [{name: ours, functions: {}, match: [{group: ${group}}]${others}}]
 `;
 }
 

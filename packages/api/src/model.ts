@@ -192,7 +192,10 @@ export const CatalogDetail = z
   .object({
     name: z.string(),
     description: z.string().optional().openapi({ description: 'What the catalog is for, from the recipe' }),
-    recipe: z.string().openapi({ description: 'The exact recipe, YAML' }),
+    recipe: z.string().openapi({
+      description:
+        'The exact recipe, YAML; a comment if it names groups or functions that the client may not read',
+    }),
     appliedAt: Time,
     appliedBy: z.string(),
     newest: SnapshotSummary.optional(),

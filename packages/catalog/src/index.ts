@@ -41,6 +41,7 @@ export { accessObjectText, parseAccessObject } from './access/object-text.js';
 export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export { readablePolicies } from './access/readable-policies.js';
+export { readsRecipe } from './access/readable-recipe.js';
 export * from './access/search-access.js';
 export * from './access/team-members.js';
 export * from './access/trusted-publishers/check-claims.js';

@@ -2,6 +2,7 @@ import type { FunctionStore } from '@krmhub/catalog';
 import {
   checkReplacement,
   displayedReleaseAfter,
+  isAtMostAsWide,
   type LifecycleAction,
   type LifecycleInput,
   type LifecyclePlan,
@@ -15,6 +16,7 @@ import { type FunctionName, formatReplacement, KrmhubError, type Replacement } f
 import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import type { Caller } from '../http/auth/caller.js';
+import type { KnownAccess } from '../http/auth/request-actor.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -32,6 +34,7 @@ export interface LifecycleDeps {
   store: FindStore & FunctionStore;
   functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder;
+  access: KnownAccess;
   clock: () => Date;
 }
 
@@ -57,14 +60,15 @@ export function setLifecycle(
 }
 
 function commitLifecycle(
-  { store, clock, snapshotBuilder: builder }: LifecycleDeps,
+  deps: LifecycleDeps,
   action: LifecycleAction,
   name: FunctionName & { release: string },
   { reason, replacement: wanted, by, origin }: LifecycleRequest,
 ): Promise<ReleaseRecord> {
+  const { store, clock, snapshotBuilder: builder } = deps;
   const commitOnce = async () => {
     const { fn, release } = await findRelease(store, name);
-    const replacement = wanted === undefined ? undefined : await findReplacement(store, wanted, release);
+    const replacement = wanted === undefined ? undefined : await findReplacement(deps, wanted, release);
     const shownName = displayedReleaseAfter(fn, action, release.release);
     const { release: shown } = await findRelease(store, { ...fn, release: shownName });
     const plan = PLANS[action]({
@@ -88,9 +92,9 @@ function commitLifecycle(
   });
 }
 
-/** Returns the replacement with the kind as this registry spells it. */
+/** Returns the replacement with the kind as this registry spells it. Everybody who reads the release may know it. */
 async function findReplacement(
-  store: FindStore,
+  { store, access: { rules } }: Pick<LifecycleDeps, 'store' | 'access'>,
   wanted: Replacement,
   deprecated: ReleaseRecord,
 ): Promise<Replacement> {
@@ -105,6 +109,15 @@ async function findReplacement(
     );
   }
   const replacement = { ...wanted, group: found.group, kind: found.kind };
+  const readers = rules.visibilityOf(deprecated.group, deprecated.kind);
+  const its = rules.visibilityOf(found.group, found.kind);
+  if (!isAtMostAsWide(readers, its)) {
+    throw new KrmhubError(
+      'invalid-request',
+      `replacement ${formatReplacement(replacement)}: it is ${its}, and ${deprecated.group}/${deprecated.kind} is ${readers}`,
+      { hint: 'Name a function that all readers of the deprecated one may read.' },
+    );
+  }
   checkReplacement(replacement, deprecated, fn?.releases);
   return replacement;
 }

@@ -45,14 +45,14 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
   serveRoute(app, ROUTES.catalogs, async (c) => {
     const deleted = await store.deletedCatalogs();
     const result: CatalogList = {
-      catalogs: (await store.catalogs()).map(catalogDetail),
+      catalogs: (await store.catalogs()).map((catalog) => catalogDetail(deps, catalog)),
       ...defined({ deleted: deleted.length === 0 ? undefined : deleted }),
     };
     return c.json(result);
   });
 
   serveRoute(app, ROUTES.catalog, async (c, { params }) =>
-    c.json(catalogDetail(await findCatalog(store, params.name))),
+    c.json(catalogDetail(deps, await findCatalog(store, params.name))),
   );
 
   serveRoute(app, ROUTES.applyCatalog, async (c, { params: { name } }) => {
@@ -66,7 +66,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     const outcome = await applyRecipe(deps, given, caller);
     const result: ApplyResult = {
       outcome,
-      catalog: catalogDetail(await findCatalog(store, name)),
+      catalog: catalogDetail(deps, await findCatalog(store, name)),
       diagnostics,
     };
     if (outcome !== 'created') return c.json(result);
@@ -89,7 +89,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
     deps.refresher.wake();
     builder.wake();
     await builder.waitFor({ event: await store.lastEvent() });
-    const result: RestoreResult = { outcome, catalog: catalogDetail(await findCatalog(store, name)) };
+    const result: RestoreResult = { outcome, catalog: catalogDetail(deps, await findCatalog(store, name)) };
     return c.json(result);
   });
 
@@ -106,7 +106,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
       await findCatalog(store, name);
       throw error;
     }
-    return c.json(catalogDetail(await findCatalog(store, name)));
+    return c.json(catalogDetail(deps, await findCatalog(store, name)));
   });
 }
 

@@ -12,9 +12,9 @@ import type {
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
+import { seenRecipe } from '../../catalogs/seen-recipe.js';
 import type { RegistryKeys } from '../../catalogs/sign/registry-keys.js';
 import { publishedKeys } from '../../catalogs/sign/registry-keys.js';
-import { storedRecipe } from '../../catalogs/stored-recipe.js';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { findCatalog } from '../../store/find-record.js';
 
@@ -82,7 +82,7 @@ function buildView(
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
-  const recipe = understoodRecipe(catalog);
+  const { text, recipe } = seenRecipe(access, catalog);
   const findRecord = (name: string) => records.find(({ source }) => source === name);
   const sources =
     recipe === undefined
@@ -94,16 +94,7 @@ function buildView(
   const failure = builder.status().failing.find((one) => one.catalog === catalog.name);
   const state = describeState(catalog, records, failure?.message);
   const visibility = access.rules.catalogVisibility(catalog.name);
-  return { catalog, sources, state, visibility, ...defined({ recipe }) };
-}
-
-/** If the stored recipe is invalid, another version applied it; the page shows that. */
-function understoodRecipe(catalog: CatalogRecord): Recipe | undefined {
-  try {
-    return storedRecipe(catalog);
-  } catch {
-    return undefined;
-  }
+  return { catalog: { ...catalog, recipe: text }, sources, state, visibility, ...defined({ recipe }) };
 }
 
 function describeState(

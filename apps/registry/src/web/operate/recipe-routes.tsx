@@ -17,7 +17,9 @@ import {
 } from '../../catalogs/apply-recipe.js';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { catalogDetail } from '../../catalogs/catalog-detail.js';
+import { seenRecipe } from '../../catalogs/seen-recipe.js';
 import { callerOf } from '../../http/auth/caller.js';
+import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';
 import type { Site } from '../site.js';
@@ -70,6 +72,7 @@ export type RecipeDeps = ApplyRecipeDeps & {
   store: CatalogReader & SourceReader;
   snapshotBuilder: ObservableBuilder;
   site: Site;
+  access: KnownAccess;
 };
 
 export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
@@ -82,11 +85,12 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
   ): Promise<PrivatePage> => {
     const catalog = await store.catalog(name);
     const { form, diagnostics, outcome } = given;
-    const shown: RecipePageData = {
+    const shown = catalog && catalogDetail(deps, catalog);
+    const data: RecipePageData = {
       name,
       isBuiltIn: name === DEFAULT_CATALOG,
-      catalog: catalog && catalogDetail(catalog),
-      text: form?.text ?? catalog?.recipe ?? beginning(name),
+      catalog: shown,
+      text: form?.text ?? shown?.recipe ?? beginning(name),
       // A user who has seen both versions may replace the stored one.
       expected: form === undefined || outcome?.is === 'conflict' ? recipeState(catalog) : form.expected,
       diagnostics,
@@ -94,7 +98,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     };
     return {
       head: { title: `Recipe of ${name}`, path: recipePath(name) },
-      body: <RecipePage shown={shown} />,
+      body: <RecipePage shown={data} />,
       ...defined({ status }),
     };
   };
@@ -104,7 +108,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     const sources = new Map<string, number>();
     for (const { catalog } of await store.sources()) sources.set(catalog, (sources.get(catalog) ?? 0) + 1);
     const catalogs = (await store.catalogs()).map((catalog) => ({
-      ...catalogDetail(catalog),
+      ...catalogDetail(deps, catalog),
       isBuiltIn: catalog.name === DEFAULT_CATALOG,
       sources: sources.get(catalog.name) ?? 0,
     }));
@@ -124,7 +128,8 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
     const stored = query.applied === undefined ? undefined : await store.catalog(name);
     if (stored === undefined) return recipe(name, { diagnostics: [] });
     // Diagnostics of a valid recipe.
-    const { diagnostics } = await deps.planner.readRecipe(encodeText(stored.recipe), `${name}.yaml`);
+    const text = encodeText(seenRecipe(deps.access, stored).text);
+    const { diagnostics } = await deps.planner.readRecipe(text, `${name}.yaml`);
     return recipe(name, { diagnostics, outcome: { is: 'applied' } });
   });
 
