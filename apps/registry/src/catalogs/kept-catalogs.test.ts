@@ -40,13 +40,12 @@ async function openKept(maxBytes: number) {
   const broken = breakable(registry.parts.store);
   const newestSnapshots = new NewestSnapshots(broken.store);
   const documents = new CatalogDocuments({ store: broken.store });
-  const kept = new KeptCatalogs({ store: broken.store, newestSnapshots, documents, maxBytes, log });
+  const kept = new KeptCatalogs({ newestSnapshots, documents, maxBytes, log });
   return { kept, newestSnapshots, documents, break: broken.break };
 }
 
 it('has the newest snapshot of a catalog that nobody asked for, in every coding, without the store', async () => {
   const opened = await openKept(1_000_000);
-  expect(opened.kept.missing()).toBeUndefined();
   await opened.kept.read();
   expect(opened.kept.missing()).toEqual([]);
   opened.break();
@@ -66,21 +65,35 @@ it('reads no more bytes than it may, and knows the snapshot of the others', asyn
   await expect(opened.documents.find(snapshot, 'catalog.yaml', 'gzip')).rejects.toThrow('away');
 });
 
-it('names catalogs without a snapshot', async () => {
+it('names catalogs without a snapshot from the start until they have one', async () => {
   registry = await openTestRegistry();
-  const store = {
-    catalogs: async () =>
-      [{ name: 'new' }, { name: 'default' }] as Awaited<ReturnType<RegistryStore['catalogs']>>,
-  };
   await registry.waitForCatalogs();
-  const { parts } = registry;
-  const kept = new KeptCatalogs({
-    store,
-    newestSnapshots: new NewestSnapshots(parts.store),
-    documents: new CatalogDocuments({ store: parts.store }),
-    maxBytes: 1_000_000,
-    log,
+  const { store } = registry.parts;
+  const [existing] = await store.catalogs();
+  const { newest, ...catalog } = existing!;
+  const listed = [existing!, { ...catalog, name: 'new' }, { ...catalog, name: 'other' }];
+  const newestSnapshots = new NewestSnapshots({ ...store, catalogs: async () => listed });
+  const documents = new CatalogDocuments({ store });
+  const kept = new KeptCatalogs({ newestSnapshots, documents, maxBytes: 1_000_000, log });
+  await kept.start();
+  expect(kept.missing()).toEqual(['new', 'other']);
+  newestSnapshots.put({ ...newest!, catalog: 'new' });
+  expect(kept.missing()).toEqual(['other']);
+  await kept.stop();
+});
+
+it('does not remember what was read before a change', async () => {
+  registry = await openTestRegistry();
+  await registry.waitForCatalogs();
+  const { store } = registry.parts;
+  const newestSnapshots: NewestSnapshots = new NewestSnapshots({
+    ...store,
+    catalogs: async () => {
+      const read = await store.catalogs();
+      newestSnapshots.clear();
+      return read;
+    },
   });
-  await kept.read();
-  expect(kept.missing()).toEqual(['new']);
+  expect(await newestSnapshots.getAll()).toMatchObject([{ name: 'default', newest: { serial: 1 } }]);
+  expect(newestSnapshots.known('default')).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { SnapshotRecord } from '@krmhub/catalog';
 import type { Log } from '../log.js';
 import type { CatalogDocuments } from './segments/catalog-documents.js';
 import type { NewestSnapshots } from './serve/newest-snapshots.js';
@@ -10,7 +10,6 @@ const DELAY_MS = 2_000;
 const RETRY_MS = 5_000;
 
 interface Deps {
-  store: Pick<SnapshotStore, 'catalogs'>;
   newestSnapshots: NewestSnapshots;
   documents: CatalogDocuments;
   /** Bytes to read at most, of all catalogs. */
@@ -27,15 +26,23 @@ export class KeptCatalogs {
   readonly #stopped = new AbortController();
   #work: Promise<void> | undefined;
   #isDue = false;
-  #missing: readonly string[] | undefined;
+  #missing: readonly string[] = [];
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  /** Returns the catalogs without a snapshot at the last read; undefined before the first one. */
-  missing(): readonly string[] | undefined {
+  /** Returns the catalogs that still have no snapshot, of those that were stored at the start or a later read. */
+  missing(): readonly string[] {
+    const { newestSnapshots } = this.#deps;
+    this.#missing = this.#missing.filter((name) => newestSnapshots.known(name) === undefined);
     return this.#missing;
+  }
+
+  /** Finds out which catalogs have a snapshot, and reads their documents soon: a start does not wait for these. */
+  async start(): Promise<void> {
+    await this.#snapshots();
+    this.wake();
   }
 
   /** Reads soon what changed. */
@@ -69,12 +76,8 @@ export class KeptCatalogs {
   }
 
   async read(): Promise<void> {
-    const { store, newestSnapshots, maxBytes } = this.#deps;
-    const missing: string[] = [];
-    let left = maxBytes;
-    for (const { name } of await store.catalogs()) {
-      const snapshot = await newestSnapshots.get(name);
-      if (snapshot === undefined) missing.push(name);
+    let left = this.#deps.maxBytes;
+    for (const { newest: snapshot } of await this.#snapshots()) {
       const size = snapshot?.documents?.['catalog.yaml'].bytes;
       // Compressed, it is a fraction of this.
       if (snapshot === undefined || snapshot.withdrawn !== undefined || size === undefined || size * 2 > left)
@@ -83,7 +86,12 @@ export class KeptCatalogs {
       await this.#readDocument(snapshot);
       if (this.#stopped.signal.aborted) return;
     }
-    this.#missing = missing;
+  }
+
+  async #snapshots(): ReturnType<NewestSnapshots['getAll']> {
+    const catalogs = await this.#deps.newestSnapshots.getAll();
+    this.#missing = catalogs.filter(({ newest }) => newest === undefined).map(({ name }) => name);
+    return catalogs;
   }
 
   /** The document without a coding is also what others are made of. */

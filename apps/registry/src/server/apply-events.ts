@@ -55,7 +55,8 @@ export async function startFollowing(
       kept.wake();
   };
   // Others may have taken releases down since the last start.
-  await apply(undefined);
+  await applyEvents(undefined);
+  await kept.start();
   following.start(apply, deps.led);
   // A takedown ends when no process has the bytes in memory any more.
   deps.processes.beforeDrained(() => following.catchUp());

@@ -254,7 +254,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       () => refusals.stop(),
       () => processes.stop(),
     );
-    let missingCatalogs: (() => readonly string[] | undefined) | undefined;
+    let missingCatalogs: (() => readonly string[]) | undefined;
     if (following !== undefined) {
       stopping.add(() => following.stop());
       const stored = { store, blobs, artifacts, trust, access };

@@ -11,8 +11,8 @@ interface ReadinessDeps {
   blobs: Pick<BlobStore, 'check'>;
   artifacts: Pick<BlobStore, 'check'>;
   snapshotBuilder: ObservableBuilder;
-  /** Catalogs without a snapshot, undefined until the first read. Absent if one process has the database. */
-  missingCatalogs?: () => readonly string[] | undefined;
+  /** Catalogs without a snapshot. Absent if one process has the database. */
+  missingCatalogs?: () => readonly string[];
   /** Absent if search is part of the database. */
   searchProblem?: () => Promise<string | undefined>;
   log: Log;
@@ -25,7 +25,7 @@ type CheckName = Check['name'];
 
 /**
  * Returns the checks, without those to exclude, which do not run: some write, and probes of many processes ask often.
- * A result is reused for SERVER_LIMITS.readinessMilliseconds.
+ * A result is reused for SERVER_LIMITS.readinessMilliseconds, except that a new process still fills its search index.
  */
 export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckName[]) => Promise<Readiness> {
   const { store, blobs, artifacts, snapshotBuilder, missingCatalogs, searchProblem, shutdown, log } = deps;
@@ -34,13 +34,10 @@ export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckN
   const checkCatalogs = (): Check => {
     const status = snapshotBuilder.status();
     const missing = hasCatalogs ? [] : missingCatalogs!();
-    const expected = missing?.filter((name) => !status.failing.some(({ catalog }) => catalog === name));
-    hasCatalogs ||= expected?.length === 0;
+    const expected = missing.filter((name) => !status.failing.some(({ catalog }) => catalog === name));
+    hasCatalogs ||= expected.length === 0;
     if (hasCatalogs || !status.caughtUp) return catalogCheck(status);
-    const detail =
-      expected === undefined
-        ? 'the catalogs are being read'
-        : `catalogs without a snapshot: ${expected.slice(0, 5).join(', ')}`;
+    const detail = `catalogs without a snapshot: ${expected.slice(0, 5).join(', ')}`;
     return { name: 'catalogs', status: 'failing', detail };
   };
   const checks: { name: CheckName; check: () => Promise<Check> }[] = [
@@ -54,7 +51,7 @@ export function readinessChecks(deps: ReadinessDeps): (exclude?: readonly CheckN
     { name: 'catalogs', check: async () => checkCatalogs() },
     ...(searchProblem === undefined
       ? []
-      : [{ name: 'search', check: reused(() => searchCheck(searchProblem, log)) } as const]),
+      : [{ name: 'search', check: reused(() => searchCheck(searchProblem, log), isOk) } as const]),
   ];
   return async (exclude = []) => {
     const wanted = checks.filter(({ name }) => !exclude.includes(name));
@@ -102,13 +99,17 @@ async function searchCheck(problem: () => Promise<string | undefined>, log: Log)
   return { name: 'search', ...(detail === undefined ? { status: 'ok' } : { status: 'failing', detail }) };
 }
 
-/** Shares a result for a short time: the checks write, and any client can request them. */
-function reused<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: { at: number; value: Promise<T> } | undefined;
-  return () => {
+const isOk = ({ status }: Check): boolean => status === 'ok';
+
+/** Shares results to keep for a short time: the checks write or count, and any client can request them. */
+function reused(make: () => Promise<Check>, keeps = (_: Check) => true): () => Promise<Check> {
+  let made: { at: number; value: Promise<Check> } | undefined;
+  return async () => {
     const now = performance.now();
     if (made === undefined || now - made.at > SERVER_LIMITS.readinessMilliseconds)
       made = { at: now, value: make() };
-    return made.value;
+    const check = await made.value;
+    if (!keeps(check)) made = undefined;
+    return check;
   };
 }

@@ -32,7 +32,7 @@ class SeenSnapshots extends NewestSnapshots {
   readonly #sees: (catalog: string) => boolean;
 
   constructor(all: NewestSnapshots, sees: (catalog: string) => boolean) {
-    super({ catalog: async () => undefined });
+    super({ catalog: async () => undefined, catalogs: async () => [] });
     this.#all = all;
     this.#sees = sees;
   }

@@ -108,11 +108,13 @@ export async function startRegistry(
     await stopWaiting();
     await listen(listening, { ...config, port });
     // Catalogs are up to date when the address is reported, unless this takes too long; then it continues in the
-    // background.
-    await snapshotBuilder.waitFor({
-      event: await store.lastEvent(),
-      milliseconds: SERVER_LIMITS.startMilliseconds,
-    });
+    // background. A process that does not lead serves what the leader has built.
+    if (registry.processes.leads) {
+      await snapshotBuilder.waitFor({
+        event: await store.lastEvent(),
+        milliseconds: SERVER_LIMITS.startMilliseconds,
+      });
+    }
     const url = formatUrl(config.host, listening.address() as AddressInfo);
     registry.startSearchThreads();
     registry.refusals.start();

@@ -1,13 +1,15 @@
-import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+
+type Store = Pick<SnapshotStore, 'catalog' | 'catalogs'>;
 
 /** The newest snapshot of each catalog in memory. The snapshot builder and events of other processes update it. */
 export class NewestSnapshots {
-  readonly #store: Pick<CatalogReader, 'catalog'>;
+  readonly #store: Store;
   readonly #newest = new Map<string, SnapshotRecord>();
   /** Counts changes of the map: a row that was read before a change may be outdated. */
   #changes = 0;
 
-  constructor(store: Pick<CatalogReader, 'catalog'>) {
+  constructor(store: Store) {
     this.#store = store;
   }
 
@@ -25,6 +27,19 @@ export class NewestSnapshots {
     const isCurrent = newest !== undefined && isServedForLong(newest);
     if (isCurrent && this.#changes === changes) this.#newest.set(catalog, newest);
     return newest;
+  }
+
+  /** Reads those of all catalogs that are not known yet, with one statement. */
+  async getAll(): Promise<Pick<CatalogRecord, 'name' | 'newest'>[]> {
+    const changes = this.#changes;
+    const catalogs = await this.#store.catalogs();
+    return catalogs.map(({ name, newest }) => {
+      const known = this.#newest.get(name);
+      if (known !== undefined) return { name, newest: known };
+      if (newest === undefined) return { name };
+      if (isServedForLong(newest) && this.#changes === changes) this.#newest.set(name, newest);
+      return { name, newest };
+    });
   }
 
   /** Call it with every committed snapshot. Those that are older than a known one are ignored. */

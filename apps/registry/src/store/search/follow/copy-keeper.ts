@@ -3,8 +3,8 @@ import type { SearchFollower } from './follower.js';
 import type { IndexCopies, IndexCopy } from './index-copies.js';
 import { INDEX_VERSION } from './index-file.js';
 
-/** Changes that a new process reads again in less than a second, beside a tenth of the functions. */
-const MIN_CHANGES = 1_000;
+/** Changes that a new process reads again in a moment, beside a tenth of the functions. */
+const MIN_CHANGES = 200;
 /** Between two attempts. */
 const PAUSE_MILLISECONDS = 60_000;
 /** Age at which a copy is replaced after any change: it has what has been deleted since. */
