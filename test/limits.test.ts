@@ -100,6 +100,7 @@ describe('the tests of limits', () => {
     maxLoginRequests: 'test/contracts/login-store.ts',
     maxLoginRequestsOfNetwork:
       'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
+    maxLoginRequestsOfSite: 'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
     maxDirectoryUsers: 'test/contracts/directory-store.ts',
     maxDirectoryGroups: 'test/contracts/directory-store.ts',
     maxDirectoryMembers: 'test/contracts/directory-store.ts',

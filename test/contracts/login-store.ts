@@ -96,6 +96,16 @@ export function loginContract(store: () => LoginStore & TokenStore & AuditStore)
       expect(await waiting('b', 'c', 'f', 'g', 'h')).toEqual(['h']);
     });
 
+    it('wait within the limit of a site, whose networks have a common beginning', async () => {
+      const site = { networks: '2001:db8:1:', max: 2 };
+      const begin = (name: string, network: string) =>
+        store().addLoginRequest(request(name, { network }), { max: 9, maxOfNetwork: 3, site });
+      for (const name of ['a', 'b']) expect(await begin(name, '2001:db8:12:0::/64')).toBe('added');
+      for (const name of ['c', 'd']) expect(await begin(name, `2001:db8:1:${name}::/64`)).toBe('added');
+      expect(await begin('e', '2001:db8:1:e::/64')).toBe('too-many');
+      expect(await add('f', { network: '2001:db8:1:f::/64' })).toBe('added');
+    });
+
     it('are in the audit log with their answer, and without the code', async () => {
       for (const name of ['a', 'b']) await add(name);
       await store().answerLogin('CODE-a', APPROVAL, ACT);

@@ -47,6 +47,8 @@ export const SERVER_LIMITS = {
   maxLoginRequests: 10_000,
   /** Of these, programs of one network. */
   maxLoginRequestsOfNetwork: 50,
+  /** Of these, programs of one site of IPv6, which has many networks. */
+  maxLoginRequestsOfSite: 500,
   /** Refused requests of one token that have a row of the audit log each, in an hour. Others are counted. */
   recordedRefusalsPerHour: 30,
   /** Tokens and networks whose refused requests are counted apart, in an hour. */

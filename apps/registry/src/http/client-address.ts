@@ -149,6 +149,11 @@ export function siteKey(address: string): string | undefined {
   return isIPv6(address) ? networkPrefix(address, 3) : undefined;
 }
 
+/** Returns how the keys of all networks in the site of an IPv6 address begin. Undefined for other addresses. */
+export function siteNetworks(address: string): string | undefined {
+  return siteKey(address)?.replace(/:\/48$/, '');
+}
+
 /** Returns the network of an address, in which a client can often choose another one: a /24 of IPv4, a /48 of IPv6. */
 export function clientNetwork(address: string): string {
   return siteKey(address) ?? (isIPv4(address) ? address.replace(/\d+$/, '0/24') : address);

@@ -3,7 +3,6 @@ import { ROUTES } from '@krmhub/api/routes';
 import { requestOrigin } from '../http/auth/caller.js';
 import { RateLimit } from '../http/auth/rate-limit.js';
 import { hashSecret } from '../http/auth/tokens.js';
-import { rateLimitKey } from '../http/client-address.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { type PublicAddress, publicAddress } from '../http/public-address.js';
@@ -36,12 +35,7 @@ export function loginRoutes(app: RegistryApp, deps: LoginRoutesDeps): void {
 
   serveRoute(app, ROUTES.requestLogin, async (c) => {
     const { client } = await readJsonBody(c, LoginRequest);
-    const address = c.get('client');
-    const { request, secret } = await requestLogin(deps, {
-      client,
-      address,
-      network: rateLimitKey(address),
-    });
+    const { request, secret } = await requestLogin(deps, { client, address: c.get('client') });
     const { code, expiresAt } = request;
     const page = publicAddress(config, `${deps.loginPage}?${new URLSearchParams({ code })}`);
     const hasUsers = deps.signIn.all.length > 0;

@@ -1,4 +1,5 @@
 import type { LoginResult, PendingLogin, Token } from '@krmhub/api/model';
+import type { KrmhubError } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createToken } from '../http/auth/tokens.js';
@@ -6,7 +7,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import { signedIn, TestBrowser } from '../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { userSignedIn } from '../testing/user-session.js';
-import { readCode } from './device-login.js';
+import { readCode, requestLogin } from './device-login.js';
 
 const PAGE = '/login/device';
 let registry: TestRegistry;
@@ -292,6 +293,31 @@ describe('programs of one network', () => {
       await own.close();
     }
   });
+});
+
+it('programs of one site of IPv6 wait up to a limit, however many networks it has', async () => {
+  const own = await openTestRegistry();
+  try {
+    const { maxLoginRequestsOfSite: max, maxLoginRequestsOfNetwork: maxOfNetwork } = SERVER_LIMITS;
+    const begin = (address: string) =>
+      requestLogin(own.parts, { client: 'a', address }).then(
+        () => 'added',
+        ({ code }: KrmhubError) => code,
+      );
+    const outcomes: string[] = [];
+    // Both spellings are of one site, and the second is also the beginning of others.
+    for (let count = 0; count < max + 10; count++)
+      outcomes.push(await begin(`2001:db8:${count % 2 === 0 ? '1' : '0001'}:${count.toString(16)}::1`));
+    expect(outcomes.filter((one) => one === 'added')).toHaveLength(max);
+    expect(new Set(outcomes.slice(max))).toEqual(new Set(['rate-limited']));
+    expect(await Promise.all(['2001:db8:12::1', '2001:db8::1', '192.0.2.1'].map(begin))).toEqual([
+      ...['added', 'added', 'added'],
+    ]);
+    for (let count = 1; count < maxOfNetwork; count++) expect(await begin('2001:db8:12::2')).toBe('added');
+    expect(await begin('2001:db8:12::3')).toBe('rate-limited');
+  } finally {
+    await own.close();
+  }
 });
 
 describe('somebody who signed in with a token', () => {

@@ -9,6 +9,7 @@ import { type TokenDeps, tokenDays } from '../http/auth/issue-token.js';
 import { type OpenSignIn, signInForTokens } from '../http/auth/open-sign-in.js';
 import { hashSecret, newSecret, newToken, tokenProblem } from '../http/auth/tokens.js';
 import { isSessionToken } from '../http/auth/user-session.js';
+import { rateLimitKey, siteNetworks } from '../http/client-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { LoginAnswer, LoginApproval, LoginRequestRecord, LoginStore } from '../store/login-store.js';
 import { newProgramKey, openForProgram, sealForProgram } from './program-key.js';
@@ -30,22 +31,25 @@ const CODE_ATTEMPTS = 3;
  */
 export async function requestLogin(
   { store, clock }: Pick<DeviceLoginDeps, 'store' | 'clock'>,
-  client: Pick<LoginRequestRecord, 'client' | 'address' | 'network'>,
+  client: Pick<LoginRequestRecord, 'client' | 'address'>,
 ): Promise<{ request: LoginRequestRecord; secret: string }> {
   const { secret, publicKey } = newProgramKey();
   const { maxLoginRequests: max, maxLoginRequestsOfNetwork: maxOfNetwork } = SERVER_LIMITS;
+  const networks = siteNetworks(client.address);
+  const site = networks === undefined ? undefined : { networks, max: SERVER_LIMITS.maxLoginRequestsOfSite };
   for (let attempt = 1; ; attempt++) {
     const now = clock();
     const request: LoginRequestRecord = {
       hash: hashSecret(secret),
       code: newCode(),
       ...client,
+      network: rateLimitKey(client.address),
       createdAt: now.toISOString(),
       expiresAt: new Date(now.getTime() + SERVER_LIMITS.loginRequestMilliseconds).toISOString(),
       state: 'pending',
       publicKey,
     };
-    const outcome = await store.addLoginRequest(request, { max, maxOfNetwork });
+    const outcome = await store.addLoginRequest(request, { max, maxOfNetwork, ...defined({ site }) });
     if (outcome === 'added') return { request, secret };
     if (outcome === 'too-many') {
       throw new KrmhubError('rate-limited', 'too many programs at your address wait to sign in', {

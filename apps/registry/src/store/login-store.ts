@@ -48,11 +48,11 @@ export interface LoginRequestRecord {
 export interface LoginStore {
   /**
    * Adds a request after it has deleted expired ones. Deletes the oldest ones above `max`; does nothing if the network
-   * has `maxOfNetwork`, or if another request has the code.
+   * has `maxOfNetwork`, the site of networks whose names begin with a text has its `max`, or another request has the code.
    */
   addLoginRequest(
     request: LoginRequestRecord,
-    limits: { max: number; maxOfNetwork: number },
+    limits: { max: number; maxOfNetwork: number; site?: { networks: string; max: number } },
   ): Promise<'added' | 'too-many' | 'same-code'>;
   /** Returns also an expired request. */
   loginRequest(by: { hash: string } | { code: string }): Promise<LoginRequestRecord | undefined>;

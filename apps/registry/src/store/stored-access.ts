@@ -2,6 +2,7 @@ import {
   type AccessDocument,
   AccessRules,
   type AccessStore,
+  NO_ACCESS,
   type OwnerClaimStore,
   readAccess,
 } from '@krmhub/catalog';
@@ -50,10 +51,27 @@ export class RegistryAccess implements KnownAccess {
     return this.#rules;
   }
 
-  /** Loads the rules; call it at the start and after each change. */
+  /**
+   * Loads the rules; call it at the start and after each change. Rejects with `invalid-document` if another version of the
+   * program applied a document that this one does not read: then only administrators see anything, because rights that
+   * ended there end here too.
+   */
   reload(store: StoredAccess): Promise<void> {
     return this.#loading.write(async () => {
-      this.#rules = await storedAccess(store);
+      try {
+        this.#rules = await storedAccess(store);
+      } catch (error) {
+        if (error instanceof KrmhubError && error.code === 'invalid-document')
+          this.#rules = EVERYTHING_IS_HIDDEN;
+        throw error;
+      }
     });
   }
 }
+
+const HIDDEN = { pattern: '*', visibility: 'private' } as const;
+const EVERYTHING_IS_HIDDEN = new AccessRules(
+  { ...NO_ACCESS, groups: [{ ...HIDDEN, functions: [] }], catalogs: [HIDDEN], repositories: [HIDDEN] },
+  [],
+  'unreadable',
+);

@@ -28,6 +28,9 @@ const deleteOldest = text(
 const countOfNetwork = text<{ count: number }>(
   'SELECT count(*) AS count FROM login_request WHERE network = :network',
 );
+const countOfSite = text<{ count: number }>(
+  `SELECT count(*) AS count FROM login_request WHERE network LIKE :networks`,
+);
 const answer = text(
   `UPDATE login_request SET state = :state, approval = :approval, sign_in = :signIn, sign_in_key = :signInKey
      WHERE code = :code AND state = 'pending' AND expires_at > :at`,
@@ -39,11 +42,13 @@ const use = text(
 
 export function loginRows({ readOne, write }: Sql): LoginStore {
   return {
-    addLoginRequest: ({ signIn: _, ...request }, { max, maxOfNetwork }) =>
+    addLoginRequest: ({ signIn: _, ...request }, { max, maxOfNetwork, site }) =>
       write(function* () {
         yield* deleteExpired.run({ now: request.createdAt });
         const { network, code } = request;
         if (Number((yield* countOfNetwork.first({ network }))?.count) >= maxOfNetwork) return 'too-many';
+        const ofSite = site && (yield* countOfSite.first({ networks: `${site.networks}%` }));
+        if (site !== undefined && Number(ofSite?.count) >= site.max) return 'too-many';
         if ((yield* byCode.first({ code })) !== undefined) return 'same-code';
         yield* deleteOldest.run({ others: max - 1 });
         yield* change((db) => db.insert(loginRequests).values(request)).run();
