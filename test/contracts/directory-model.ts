@@ -64,7 +64,9 @@ export class DirectoryModel {
       subject: user.subject,
       groups: this.#groupsOf(user),
       suspendedBy: user.isSuspended ? 'admin' : user.isInactive ? 'the directory' : undefined,
-      directory: user.isManaged ? { isActive: !user.isInactive } : undefined,
+      directory: user.isManaged
+        ? { isActive: !user.isInactive, groups: this.#groupsOf({ ...user, claims: [] }) }
+        : undefined,
     }));
   }
 

@@ -53,6 +53,19 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await store().source('platform', 'theirs')).toMatchObject({ nextAt: AT });
     });
 
+    it('are built by the Access document that is there then, with a snapshot or without', async () => {
+      await apply('platform', 'first');
+      const read = { throughEvent: await store().lastEvent() };
+      await store().applyAccess({
+        ...{ text: 'rules', expectedRevision: 0, appliedAt: AT, appliedBy: 'admin' },
+        event: { type: 'access.applied', at: AT, by: 'admin' },
+      });
+      for (const text of ['x', undefined])
+        await expect(cut('platform', [place('A', 'one')], text, read)).rejects.toThrow(RevisionConflict);
+      await cut('platform', [place('A', 'two')], 'x');
+      expect(await kindsAt('platform', 1)).toEqual(['A two']);
+    });
+
     it('are deleted and restored once', async () => {
       await expect(remove()).rejects.toThrow(RevisionConflict);
       await apply('platform', 'first');

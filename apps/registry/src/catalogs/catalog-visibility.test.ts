@@ -1,6 +1,8 @@
+import type { SnapshotList } from '@krmhub/api/model';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyAccess, HIDDEN_SPEC, teamBearer } from '../testing/access.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { applyAccess, HIDDEN_SPEC, storeAccess, teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 let registry: TestRegistry;
@@ -76,6 +78,38 @@ describe('a catalog', () => {
     const old = await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text();
     await applyAccess(registry, HIDDEN_SPEC);
     expect(await (await get('/catalogs/default/snapshots/3/catalog.yaml')).text()).toBe(old);
+  });
+
+  it('never contains what is published after it was hidden, also if it is being built then', async () => {
+    await registry.close();
+    let hide: (() => Promise<void>) | undefined;
+    const wrapStore = (store: RegistryStore): RegistryStore => ({
+      ...store,
+      // After the build read the rules.
+      async *allFunctions() {
+        const now = hide;
+        hide = undefined;
+        await now?.();
+        yield* store.allFunctions();
+      },
+    });
+    registry = await openTestRegistry({ wrapStore });
+    await registry.publish({ group: 'open.example.com', kind: 'SetLabels', release: '1.0.0' });
+    hide = async () => {
+      await storeAccess(registry, HIDDEN_SPEC);
+      await registry.publish({ group: 'secret.example.com', kind: 'NewSecret', release: '1.0.0' }, '');
+    };
+    const recipe = 'spec: {sources: [{name: ours, functions: {}}]}';
+    const text = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: all}\n${recipe}\n`;
+    expect((await registry.send('PUT', '/api/v1/catalogs/all', text)).status).toBe(201);
+    await registry.waitForCatalogs();
+    expect(hide).toBeUndefined();
+    const { snapshots } = (await (await get('/catalogs/all/snapshots')).json()) as SnapshotList;
+    expect(snapshots.length).toBeGreaterThan(0);
+    for (const { serial } of snapshots) {
+      const found = await (await get(`/catalogs/all/snapshots/${serial}/catalog.yaml`)).text();
+      expect([found.includes('SetLabels'), found.includes('NewSecret')]).toEqual([true, false]);
+    }
   });
 
   it('does not tell which hidden function was taken down from an old snapshot', async () => {

@@ -22,7 +22,13 @@ export function accessText(spec: string): string {
 }
 
 /** Replaces the Access document by one with this `spec`; all groups stay open. Waits until all catalogs follow it. */
-export async function applyAccess({ parts, waitForCatalogs }: TestRegistry, spec: string): Promise<void> {
+export async function applyAccess(registry: TestRegistry, spec: string): Promise<void> {
+  await storeAccess(registry, spec);
+  await registry.waitForCatalogs();
+}
+
+/** As `applyAccess`, and does not wait. */
+export async function storeAccess({ parts }: TestRegistry, spec: string): Promise<void> {
   const { store, access, snapshotBuilder } = parts;
   const at = new Date().toISOString();
   await store.applyAccess({
@@ -34,7 +40,6 @@ export async function applyAccess({ parts, waitForCatalogs }: TestRegistry, spec
   });
   await access.reload(store);
   snapshotBuilder.wake();
-  await waitForCatalogs();
 }
 
 /** Stores a token of a team. Returns its secret. */

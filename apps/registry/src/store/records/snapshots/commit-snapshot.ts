@@ -18,8 +18,11 @@ const selectState = text<{
   appliedEvent: number;
   serial: number | null;
   digest: string | null;
+  /** Access documents that were applied after the build began. */
+  newRules: number;
 }>(
-  `SELECT deleted, through_event AS "throughEvent", applied_event AS "appliedEvent", newest.serial, newest.digest
+  `SELECT deleted, through_event AS "throughEvent", applied_event AS "appliedEvent", newest.serial, newest.digest,
+     (SELECT count(*) FROM event WHERE sequence > :through AND type = 'access.applied') AS "newRules"
    FROM catalog LEFT JOIN snapshot AS newest ON newest.catalog = name
      AND newest.serial = (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name)
    WHERE name = :catalog`,
@@ -92,7 +95,7 @@ export function commitSnapshot({ write }: WriteSql, search: SearchIndex): Regist
 /** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
 function* nextSerial(build: SnapshotBuild): Work<number> {
   const { catalog } = build;
-  const current = yield* selectState.first({ catalog });
+  const current = yield* selectState.first({ catalog, through: build.throughEvent });
   if (current === undefined || current.deleted !== null)
     throw new KrmhubError('not-found', `catalog ${catalog} not found`);
   if (current.throughEvent !== build.expectedThroughEvent) {
@@ -106,6 +109,9 @@ function* nextSerial(build: SnapshotBuild): Work<number> {
       `catalog ${catalog} must be built through event ${current.appliedEvent}, not ${build.throughEvent}`,
     );
   }
+  // Snapshots stay, so none may contain what was hidden before.
+  if (Number(current.newRules) > 0)
+    throw new RevisionConflict(`catalog ${catalog} was compared by an earlier Access document`);
   const next = (current.serial ?? 0) + 1;
   const { snapshot } = build;
   if (snapshot && (snapshot.serial !== next || snapshot.previous !== current.digest)) {
