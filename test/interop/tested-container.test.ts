@@ -121,6 +121,23 @@ describe.skipIf(why !== undefined)(titleWithReason('krmhub test with containers 
   const test = (folder: string, ...args: string[]) => run('test', folder, '--engine', 'podman', ...args);
 
   it(
+    'fails an image that does not know nobody, and says what it needs',
+    async () => {
+      const context = path.join(engine.folder, 'stranger');
+      mkdirSync(context);
+      writeFileSync(path.join(context, 'passwd'), '');
+      writeFileSync(path.join(context, 'Containerfile'), `FROM ${image.tagged}\nCOPY passwd /etc/passwd\n`);
+      await engine.podman('build', '--tls-verify=false', '--tag', 'localhost/stranger', context);
+      const { code, stdout, stderr } = await test('nothing', '--image', 'localhost/stranger');
+      expect(code, stdout + stderr).toBe(1);
+      expect(stdout).toContain('[FAIL] unprivileged: it does not run with --user nobody');
+      expect(stdout).toContain('nobody:x:65534:65534');
+      expect(stdout).toContain('[PASS] resource-list\n');
+    },
+    15 * minutes,
+  );
+
+  it(
     'passes a good function, and attaches the report with the digest of the image',
     async () => {
       const { code, stdout, stderr } = await test('nothing');

@@ -63,6 +63,7 @@ export type { LintOptions } from './lint/lint.js';
 export { lint } from './lint/lint.js';
 export { lintDefinition } from './lint/lint-definition.js';
 export type { LintedDocument, LintResult } from './lint/lint-result.js';
+export { hasReadmePlaceholder, README_PLACEHOLDER } from './lint/placeholders.js';
 export * from './lint/read-catalog.js';
 export type { LintRuleset } from './lint/rule.js';
 export { LINT_RULESETS } from './lint/rule.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { escapeControls, oneLine, pad, shorten, textWidth, wrap } from './text.js';
+import { escapeControls, oneLine, pad, shorten, shortenStart, textWidth, wrap } from './text.js';
 
 describe('foreign text', () => {
   const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2J\u202eevil\u200b\r\nb\tc\u{e0041}';
@@ -38,6 +38,11 @@ describe('width', () => {
     expect(shorten('two words', 5)).toBe('two…');
     for (const columns of [2, 3, 4, 5])
       expect(textWidth(shorten('関数関数関数', columns))).toBeLessThanOrEqual(columns);
+    expect(shortenStart('app/labels.yaml:12', 18)).toBe('app/labels.yaml:12');
+    expect(shortenStart('app/labels.yaml:12', 10)).toBe('…s.yaml:12');
+    for (let columns = 1; columns < 12; columns++)
+      expect(textWidth(shortenStart('関数関数関数', columns))).toBeLessThanOrEqual(columns);
+    expect(shortenStart('🚀🚀🚀', 4)).not.toMatch(/(?<![\ud800-\udbff])[\udc00-\udfff]/);
     expect(shorten('🚀🚀🚀', 4)).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
     expect(pad('関', 4)).toBe('関  ');
   });

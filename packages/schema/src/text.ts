@@ -84,6 +84,19 @@ export function shorten(text: string, columns: number): string {
   return `${result.trimEnd()}…`;
 }
 
+/** Shortens a text at its start, for what differs at its end: `…/app/labels.yaml:12`. */
+export function shortenStart(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let width = 0;
+  let result = '';
+  for (const character of [...text].reverse()) {
+    width += characterWidth(character);
+    if (width > columns - 1) break;
+    result = character + result;
+  }
+  return `…${result}`;
+}
+
 export function pad(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - textWidth(text), 0));
 }

@@ -553,6 +553,27 @@ describe('the table', () => {
     expect(lines).toHaveLength(3);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     expect(lines[2]).toMatch(/SetTeam +not locked +2.0.0 +2.0.0/);
+    // The start of a long path is cut, and not its line.
+    expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual([
+      expect.stringMatching(/^….+\.yaml:1$/),
+      expect.stringMatching(/^….+\.yaml:1$/),
+    ]);
     expect(io.err()).toBe('2 not locked\n');
+  });
+
+  it('names the tags of an image in one spelling, also those that are releases of a catalog', async () => {
+    const repository = `${host}/tabled`;
+    const release = (tag: string) => publish('Tabled', tag);
+    await release('1.0.0');
+    const digest = await push('tabled', 'v1.0.0');
+    await release('1.1.0');
+    await pack.write({ 'app/Kptfile': kptfile(`  - image: ${repository}:v1.0.0@${digest}\n`) });
+    const io = await run(['outdated', 'app', ...trust()], {
+      tty: true,
+      columns: 120,
+      env: { ...place.env(), NO_COLOR: '1' },
+    });
+    expect(io.out()).toMatch(/v1\.0\.0 +v1\.\d\.0 +v1\.1\.0/);
+    expect(io.out()).not.toMatch(/ 1\.\d\.0/);
   });
 });

@@ -1,6 +1,7 @@
 import { type PinnedRuntime, pinnedPrograms, pinRuntime } from '@krmhub/catalog';
 import type { RunResult } from '@krmhub/functions';
 import { fullImage } from '@krmhub/functions/plan';
+import { defined } from '@krmhub/schema/defined';
 import { type FunctionRuntime, RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { TestedResource } from '@krmhub/signing/test-result';
@@ -27,6 +28,8 @@ export interface OpenedFunction {
   name: string;
   /** It is a container that runs as nobody and without network. */
   isConfined: boolean;
+  /** Runs a container as kustomize and kpt do, as the user that the image calls nobody. */
+  runAsNobody?: Run;
   /** What runs, by digest. Absent for what may change: a file of this machine, or an image without a digest. */
   runtime?: TestedResource;
   run(input: Uint8Array): Promise<RunResult>;
@@ -79,11 +82,11 @@ export async function openFunction(
     !network && mounts.length === 0;
   const unpinned = image ?? (kind === 'container' ? unpinnedImage(version.runtime) : undefined);
   if (unpinned !== undefined) {
-    const { network, mounts } = access();
-    const name = fullImage(unpinned);
-    const run = runner.image({ image: name, network, mounts });
-    return opened(name, (...input) => run(...input).catch(hintAtPrograms), {
-      isConfined: isConfined({ network, mounts }),
+    const container = { ...access(), image: fullImage(unpinned) };
+    const run = runner.image(container);
+    return opened(container.image, (...input) => run(...input).catch(hintAtPrograms), {
+      isConfined: isConfined(container),
+      runAsNobody: runner.image({ ...container, asNamedNobody: true }),
     });
   }
   const script = scripts.find(({ path }) => path[2] === at && path[4] === kind);
@@ -100,8 +103,11 @@ export async function openFunction(
   const name = `${apiVersion} ${type}`;
   const entry = { apiVersion, kind: type, runtime: plan.runtime };
   const prepared = await runner.entry(entry).catch(hintAtPrograms);
+  const pinned = plan.runtime.type === 'container' ? { ...access(), image: plan.runtime.image } : undefined;
+  const runAsNobody = pinned && runner.image({ ...pinned, asNamedNobody: true });
   return opened(name, prepared.run, {
-    isConfined: plan.runtime.type === 'container' && isConfined(access()),
+    isConfined: pinned !== undefined && isConfined(pinned),
+    ...defined({ runAsNobody }),
     runtime: testedResource(version.name, name, plan.runtime),
   });
 }

@@ -10,6 +10,7 @@
 import path from 'node:path';
 import { type Check, failed, type Outcome, PASSED, skipped } from '@krmhub/functions/conformance/check';
 import { type CheckName, checkConformance } from '@krmhub/functions/conformance/check-conformance';
+import { observe, type RunFunction } from '@krmhub/functions/conformance/observe';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -136,8 +137,12 @@ async function checkVersion(
   const version = definition.versions[at]!;
   const config = testConfig(definition, version.name, own.map(exampleConfig));
   const rejected = rejectedConfig(definition, version.name, config);
+  let last: Uint8Array = new Uint8Array();
   const subject = {
-    run: (input: Uint8Array) => opened.run(input),
+    run: (input: Uint8Array) => {
+      last = input;
+      return opened.run(input);
+    },
     functionConfig: config,
     hasFields: Object.keys(config).some((key) => !['apiVersion', 'kind', 'metadata'].includes(key)),
     ...defined({ rejectedConfig: rejected }),
@@ -153,15 +158,39 @@ async function checkVersion(
       ...defined({ at: isClaim ? { file, ...defined({ line }) } : undefined }),
     });
     if (check.name === 'resource-list') {
-      await report.add({ name: 'unprivileged', ...unprivileged(opened, check), ...label });
+      await report.add({ name: 'unprivileged', ...(await unprivileged(opened, check, last)), ...label });
     }
   });
 }
 
-/** It ran as nobody and without network access (KRM Functions Specification v1, "Containerization"). */
-function unprivileged({ isConfined }: OpenedFunction, { status }: Check): Outcome {
+const AS_NOBODY =
+  'it does not run with --user nobody, as kustomize and kpt run it: the file /etc/passwd of the image needs the line ' +
+  'nobody:x:65534:65534:nobody:/:/sbin/nologin';
+
+/**
+ * It ran as nobody and without network access (KRM Functions Specification v1, "Containerization"). An image runs with
+ * the number of that user, and once more with the name, which kustomize and kpt use.
+ */
+async function unprivileged(
+  { isConfined, runAsNobody }: OpenedFunction,
+  { status }: Check,
+  input: Uint8Array,
+): Promise<Outcome> {
+  const isRunning = status === 'passed';
+  const failure = isRunning && runAsNobody !== undefined ? await failureOf(runAsNobody, input) : undefined;
+  if (failure !== undefined) return failed(`${AS_NOBODY}: ${failure}`);
   if (!isConfined) return skipped('only for containers without network access and mounts');
-  return status === 'passed' ? PASSED : failed('it fails as nobody without network access');
+  return isRunning ? PASSED : failed('it fails as nobody without network access');
+}
+
+/** Returns why a run failed, also if it was the engine that failed. */
+async function failureOf(run: RunFunction, input: Uint8Array): Promise<string | undefined> {
+  try {
+    return (await observe(run, Buffer.from(input).toString())).failure;
+  } catch (error) {
+    if (error instanceof KrmhubError) return error.message;
+    throw error;
+  }
 }
 
 /** Reads the examples; one that cannot be read is a failed check. */

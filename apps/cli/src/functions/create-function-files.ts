@@ -3,6 +3,7 @@ import path from 'node:path';
 import { toYamlItem } from '@krmhub/catalog';
 import { runtimeRules } from '@krmhub/catalog/runtimes/runtimes';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
+import { README_PLACEHOLDER } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionName, RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -257,7 +258,7 @@ annotate(ctx.resource_list["items"], ctx.resource_list["functionConfig"]["owner"
 function readme(group: string, kind: string): string {
   return `# ${kind}
 
-Describe the function in one or two sentences.
+${README_PLACEHOLDER}
 
 ## Use
 

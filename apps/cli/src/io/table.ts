@@ -1,9 +1,11 @@
-import { oneLine, pad, shorten, textWidth } from '@krmhub/schema/text';
+import { oneLine, pad, shorten, shortenStart, textWidth } from '@krmhub/schema/text';
 
 export interface Column {
   header: string;
   /** Minimum width; without it, the column keeps its width as long as the others can become narrower. */
   min?: number;
+  /** Its texts differ at the end, as files and lines do, so they are shortened at the start. */
+  keepsEnd?: boolean;
 }
 
 const GAP = 2;
@@ -34,7 +36,10 @@ export function terminalTable(
   }
   return [columns.map((column) => column.header), ...cells].map((row) =>
     columns
-      .map((_, index) => pad(shorten(row[index] ?? '', widths[index]!), widths[index]!))
+      .map(({ keepsEnd = false }, index) => {
+        const fit = keepsEnd ? shortenStart : shorten;
+        return pad(fit(row[index] ?? '', widths[index]!), widths[index]!);
+      })
       .join(' '.repeat(GAP))
       .trimEnd(),
   );

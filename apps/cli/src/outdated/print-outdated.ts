@@ -15,7 +15,7 @@ import type {
 } from './outdated-report.js';
 
 const COLUMNS: readonly Column[] = [
-  { header: 'WHERE', min: 14 },
+  { header: 'WHERE', min: 14, keepsEnd: true },
   { header: 'FUNCTION', min: 10 },
   { header: 'LOCKED', min: 7 },
   { header: 'WANTED', min: 7 },
@@ -84,9 +84,9 @@ function cells(entry: OutdatedEntry, now: Date): string[] {
   return [
     `${file}:${line}`,
     functionText(entry),
-    locked === undefined ? lockedText(entry) : versionText(locked),
-    versionText(wanted),
-    versionText(newest),
+    locked === undefined ? lockedText(entry) : versionText(entry, locked),
+    versionText(entry, wanted),
+    versionText(entry, newest),
     changeText(entry),
     [...new Set(ages.filter((age) => age !== ''))].join(' → '),
   ];
@@ -102,8 +102,13 @@ function functionText({ kind, image }: OutdatedEntry): string {
   return image === undefined ? '' : (image.split('/').at(-1) ?? image).split('@', 1)[0]!;
 }
 
-function versionText({ release, tag, digest, definition }: KnownVersion = {}): string {
-  return release ?? tag ?? (digest ?? definition ?? '').slice(0, SHORT_DIGEST);
+/** The release of a function; of an image, its tag, as the package and the registry of the image write it. */
+function versionText(
+  { image }: OutdatedEntry,
+  { release, tag, digest, definition }: KnownVersion = {},
+): string {
+  const name = image === undefined ? (release ?? tag) : (tag ?? release);
+  return name ?? (digest ?? definition ?? '').slice(0, SHORT_DIGEST);
 }
 
 function changeText({ changes = [], update, notices, problem, state }: OutdatedEntry): string {
@@ -147,7 +152,7 @@ function youngText({ release, oldEnoughAt }: NonNullable<OutdatedEntry['tooNew']
 }
 
 function noticeTexts(entry: OutdatedEntry): string[] {
-  const version = versionText(entry.locked ?? entry.wanted);
+  const version = versionText(entry, entry.locked ?? entry.wanted);
   return entry.notices.map(
     (notice) => `${entry.file}:${entry.line}: ${functionText(entry)} ${version} is ${noticeText(notice)}`,
   );

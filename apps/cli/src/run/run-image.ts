@@ -16,8 +16,10 @@ export interface NamedImage {
   image: string;
   /** Default: `missing`. */
   pull?: PullPolicy;
-  /** Default: as nobody. */
+  /** Default: the number of nobody. */
   asCurrentUser?: boolean;
+  /** As the user that the image calls nobody, whom kustomize and kpt name. */
+  asNamedNobody?: boolean;
   /** `NAME=VALUE`, or the name of a variable of the user. */
   env?: readonly string[];
   network?: boolean;
@@ -54,8 +56,9 @@ export async function runImage(
 function ownArguments(
   io: Environment,
   engine: Engine,
-  { image, pull, asCurrentUser = false, env = [], network = false, mounts = [] }: NamedImage,
+  { image, pull, asCurrentUser = false, asNamedNobody = false, ...more }: NamedImage,
 ): (name: string) => string[] {
+  const { env = [], network = false, mounts = [] } = more;
   const given = env.map(readVariable);
   const run = {
     ...engine,
@@ -68,7 +71,7 @@ function ownArguments(
     ),
     ...defined({
       pull: pull === 'always' ? 'missing' : pull,
-      user: asCurrentUser ? currentUser() : undefined,
+      user: asCurrentUser ? currentUser() : asNamedNobody ? 'nobody' : undefined,
     }),
   };
   return (name) => namedImageArguments(run, name);

@@ -5,8 +5,10 @@ import {
   type FunctionDefinition,
   type FunctionName,
   hasErrors,
+  hasReadmePlaceholder,
   lint,
   type Path,
+  README_PLACEHOLDER,
   readYaml,
 } from '@krmhub/schema';
 import type { DefinitionMediaType, FunctionRecord } from '../ports/records.js';
@@ -35,7 +37,7 @@ export function checkSubmission(submission: Submission): {
     const message = `the group ${current.group} has the kind ${current.kind}, which differs from ${name.kind} only in case`;
     diagnostics.push(publishDiagnostic('publish/kind-case', file, message));
   }
-  if (readme !== undefined) diagnostics.push(...checkReadme(readme));
+  if (readme !== undefined) diagnostics.push(...checkReadme(readme, name));
   return { diagnostics, definition };
 }
 
@@ -105,13 +107,14 @@ function checkContent(
   );
 }
 
-function checkReadme(readme: Uint8Array): Diagnostic[] {
+function checkReadme(readme: Uint8Array, name: FunctionName): Diagnostic[] {
   const { maxReadmeBytes } = PUBLISH_LIMITS;
   if (readme.byteLength > maxReadmeBytes) {
     const message = `the README has ${readme.byteLength} bytes; the limit is ${maxReadmeBytes}`;
     return [publishDiagnostic('publish/readme-size', 'README.md', message)];
   }
-  if (decode(readme) === undefined) {
+  const text = decode(readme);
+  if (text === undefined) {
     return [publishDiagnostic('publish/readme-encoding', 'README.md', 'the README is not UTF-8')];
   }
   if (readme.includes(0)) {
@@ -122,6 +125,10 @@ function checkReadme(readme: Uint8Array): Diagnostic[] {
         'the README contains a NUL byte, so it is not text',
       ),
     ];
+  }
+  if (hasReadmePlaceholder(text, name)) {
+    const message = `the README still says "${README_PLACEHOLDER}"`;
+    return [publishDiagnostic('publish/readme-placeholder', 'README.md', message)];
   }
   return [];
 }

@@ -56,6 +56,10 @@ export const PUBLISH_CODES = {
     'Shorten the README. Link to long sections instead.',
   ),
   'publish/readme-encoding': error('The README is not UTF-8.', 'Save the README as UTF-8 text.'),
+  'publish/readme-placeholder': warning(
+    'The README has the sentence from `krmhub init` that stands for a description.',
+    'Describe the function. A published release does not change, so publish the README with the next one.',
+  ),
   'publish/breaking': error(
     'Files for the previous release are rejected, or their meaning changes. This is a warning in an alpha API version, or if you allow breaking changes.',
     'Keep this API version and add a new one with the change, or publish with `--allow-breaking`.',

@@ -1,4 +1,4 @@
-import { DOCUMENT_LIMITS, lint, sha256 } from '@krmhub/schema';
+import { DOCUMENT_LIMITS, lint, README_PLACEHOLDER, sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
@@ -344,6 +344,21 @@ describe('a rejected release', () => {
     expect(created({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes).fill(0x61) }).files).toHaveLength(
       2,
     );
+  });
+
+  it('warns of a README of init that nobody changed, unless the function is an example', () => {
+    const warnings = (group: string, sentence: string) => {
+      const { diagnostics } = created({
+        name: { ...NAME, group },
+        bytes: encode(renderDefinition(functionDefinition({ group }))),
+        readme: encode(`# SetLabels\n\n${sentence}\n`),
+      });
+      return diagnostics.map(({ code, severity }) => `${severity} ${code}`);
+    };
+    const ofReadme = 'warning publish/readme-placeholder';
+    expect(warnings('fn.acme.dev', README_PLACEHOLDER)).toContain(ofReadme);
+    expect(warnings('fn.acme.dev', 'Sets labels.')).not.toContain(ofReadme);
+    expect(warnings('fn.example.com', README_PLACEHOLDER)).not.toContain(ofReadme);
   });
 
   it('has every problem reported at once, each with a fix', () => {

@@ -29,7 +29,7 @@ export function containerArguments(run: ContainerRun, name: string): string[] {
 export interface NamedImageRun extends ContainerRun {
   /** Default: `missing`. */
   pull?: PullPolicy;
-  /** Numbers of user and group, as `0:0`. Default: nobody. */
+  /** Numbers of user and group, as `0:0`, or a name that the image knows. Default: the number of nobody. */
   user?: string;
   /** Variables of the engine's environment that the function gets. Their values are not visible to other users. */
   passEnv?: readonly string[];

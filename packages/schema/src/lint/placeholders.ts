@@ -12,6 +12,14 @@ const EXAMPLE_DOMAIN = /(?:^|\.)example\.(?:com|net|org)$/i;
 /** What `krmhub init` writes where the image is unknown. */
 const INITIAL_IMAGE = /^registry\.example\.com\/functions\/[^:@]+:v0\.1\.0$/;
 
+/** The sentence of a README of `krmhub init` that its author replaces. */
+export const README_PLACEHOLDER = 'Describe the function in one or two sentences.';
+
+/** Reports whether a README is still that of `krmhub init`; one of an example may be. */
+export function hasReadmePlaceholder(readme: string, { group }: { group: string }): boolean {
+  return readme.includes(README_PLACEHOLDER) && !EXAMPLE_DOMAIN.test(group);
+}
+
 /**
  * Checks for addresses of `krmhub init` and of documentation; if the whole function is an example, only for the first
  * image, which cannot run.
