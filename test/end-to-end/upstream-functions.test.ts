@@ -185,7 +185,7 @@ describe('a function that only an upstream catalog has', () => {
     const page = io.out().replace(/\u001b\[\d+m/g, '');
     expect([io.exitCode, io.err()]).toEqual([0, '']);
     expect(page).toMatch(
-      /^vendor\.example\.org\/PeelBanana {2}release unknown {2}\(from banana in the catalog platform\)$/m,
+      /^vendor\.example\.org\/PeelBanana {2}image v1.0.0 {2}\(from banana in the catalog platform\)$/m,
     );
     for (const part of [
       'Peels every banana',
@@ -255,7 +255,7 @@ describe('a function that only an upstream catalog has', () => {
       takedowns: [{ release: '1.4.2', reason: 'ours is bad' }],
       catalogs: ['platform'],
     });
-    expect((await run(['show', 'WEIGH'])).out()).toMatch(/release unknown.*TAKEN DOWN.*ours is bad/s);
+    expect((await run(['show', 'WEIGH'])).out()).toMatch(/image v1.0.0.*TAKEN DOWN.*ours is bad/s);
     expect((await client.search({ kind: ['weigh'] })).items).toMatchObject([{ kind: 'Weigh' }]);
   });
 });

@@ -81,7 +81,7 @@ it('finds the functions of a vendor while a snapshot contains them', async () =>
       },
     ],
   });
-  expect(await run(['show', 'Many7'])).toContain('release unknown  (from vendor in the catalog platform)');
+  expect(await run(['show', 'Many7'])).toContain('image v1.0.0  (from vendor in the catalog platform)');
 
   served = served.slice(0, 10);
   await apply('two');

@@ -134,6 +134,9 @@ export const SearchItem = z
       description:
         'Absent for a function that exists only in upstream catalogs, because its releases are unknown',
     }),
+    imageTag: z.string().optional().openapi({
+      description: 'Tag of the images of a function without a release here, if all have the same',
+    }),
     publishedAt: Time.optional().openapi({ description: 'When this release was published' }),
     from: z
       .array(

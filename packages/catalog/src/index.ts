@@ -71,6 +71,8 @@ export {
   imageReferences,
   imageRepositories,
   imageRepository,
+  imageTag,
+  tagInNames,
 } from './plan/image-repositories.js';
 export * from './plan/lifecycle.js';
 export * from './plan/look-alike.js';

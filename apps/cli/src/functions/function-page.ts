@@ -55,15 +55,13 @@ const MAX_RELEASES = 20;
 /** Prints the page of a function. Shortens nothing; at a terminal, it wraps prose. */
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
   // These modules include the schema of functionConfigs, which is slow to load.
-  const [{ functionUsage, describePermissions: reachOf, IMPORTED }, { describeConfig }] = await Promise.all([
-    import('@krmhub/catalog'),
-    import('@krmhub/schema'),
-  ]);
+  const [{ functionUsage, describePermissions: reachOf, imageTag, IMPORTED }, { describeConfig }] =
+    await Promise.all([import('@krmhub/catalog'), import('@krmhub/schema')]);
   const sheet = new Sheet(io);
   const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
   const name = `${page.group}/${page.kind}`;
-  const [release, status] = releaseStatus(page);
+  const [release, status] = releaseStatus(page, imageTag(page.definition));
   sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(status)})`);
   if (known !== undefined) addBanners(sheet, known, name);
   sheet.blank();
@@ -96,12 +94,15 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   await write(io.stdout, sheet.text());
 }
 
-function releaseStatus({ known, entries }: FunctionPage): [release: string, status: string] {
+function releaseStatus(
+  { known, entries }: FunctionPage,
+  tag: string | undefined,
+): [release: string, status: string] {
   if (known === undefined) {
     const origins = entries.flatMap(({ catalog, versions }) => [
       ...new Set(upstreamOnly(versions).map(({ source }) => `from ${source} in the catalog ${catalog}`)),
     ]);
-    return ['release unknown', origins.join(', ')];
+    return [tag === undefined ? 'release unknown' : `image ${tag}`, origins.join(', ')];
   }
   const { release, newest } = known;
   if (release.release !== newest) return [release.release, `newest is ${newest}`];

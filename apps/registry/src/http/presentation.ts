@@ -144,7 +144,7 @@ export function releaseDetail(
 }
 
 export function searchItem(policies: readonly SigningPolicy[], found: SearchResult): api.SearchItem {
-  const { licenses, runtimes, signatures, attestations, release, from, ...rest } = found;
+  const { licenses, runtimes, signatures, attestations, release, from, imageTag, ...rest } = found;
   const { group, kind } = found;
   const signature =
     release === undefined
@@ -153,7 +153,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
   const { trusted, signer, policy } = signature;
   return {
     ...rest,
-    ...defined({ release, from }),
+    ...defined({ release, from, imageTag }),
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
     signedBy: trusted ? [`${signer} (policy ${policy})`] : [],

@@ -90,7 +90,14 @@ async function missingRelease(
   release: string,
 ): Promise<KrmhubError> {
   const takedown = (await store.takedowns(group, kind)).find((one) => one.release === release);
-  if (takedown !== undefined) return takenDownError([takedown]);
+  if (takedown !== undefined) {
+    const hint = `You cannot undo a takedown. Delete your copies, and use another release of ${group}/${kind}.`;
+    return new MissingName(describeTombstone(takedown), {
+      hint,
+      near: [{ group, kind }],
+      takedowns: [takedown],
+    });
+  }
   const names = releases.map((one) => one.release);
   const meant = suggest(release, names);
   const newest = names.slice(0, MAX_NAMED);

@@ -1,4 +1,4 @@
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
 
 /** A name that exists: of a function, of a release, of a catalog, or of a signing policy. */
 export type NearName =
@@ -6,12 +6,18 @@ export type NearName =
   | { catalog: string }
   | { policy: string };
 
-/** The error for a name that does not exist. Its hint contains the text of each near name; pages link them. */
+/**
+ * The error for a name that does not exist, or whose release was taken down. Its hint contains the text of each near
+ * name; pages link them.
+ */
 export class MissingName extends KrmhubError {
   readonly near: readonly NearName[];
 
-  constructor(message: string, { hint, near }: { hint: string; near: readonly NearName[] }) {
-    super('not-found', message, { hint });
+  constructor(
+    message: string,
+    { near, ...more }: { hint: string; near: readonly NearName[]; takedowns?: readonly Takedown[] },
+  ) {
+    super(more.takedowns === undefined ? 'not-found' : 'gone', message, more);
     this.near = near;
   }
 }

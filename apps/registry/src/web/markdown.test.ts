@@ -6,7 +6,7 @@ const REL = 'rel="nofollow noopener noreferrer"';
 
 /** Tags and attributes that the output may contain, whatever the input. */
 const ALLOWED =
-  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol|span)|\/figure|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|figure class="snippet" data-copy="Code"|span class="code-(?:comment|string|keyword|number)"|span role="img" aria-label="(?:done|to do)"|li class="task"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a class="anchor" href="#readme-[^"<>]*" aria-label="Link to [^"<>]*"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
+  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol|span)|\/figure|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|figure class="snippet" data-copy="Code"|span class="(?:word|code-(?:comment|string|keyword|number))"|span role="img" aria-label="(?:done|to do)"|li class="task"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a class="anchor" href="#readme-[^"<>]*" aria-label="Link to [^"<>]*"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
 
 function expectSafe(text: string): void {
   const tags = new Set(text.match(/<[^>]*>?/g));
@@ -35,6 +35,13 @@ describe('renderMarkdown', () => {
     expect(table).toContain('<td class="cell-right">2</td>');
     expect(table).not.toContain('style');
     expect(html('| | b |\n|---|---|\n| 1 | 2 |')).toMatch(/<tr>\s*<td><\/td>\s*<th>b<\/th>\s*<\/tr>/);
+  });
+
+  it('keeps words of code with hyphens whole', () => {
+    expect(html('`fn eval --dry-run <a-b>`')).toBe(
+      '<p><code>fn eval <span class="word">--dry-run</span> <span class="word">&lt;a-b&gt;</span></code></p>',
+    );
+    expect(html(`\`${'a-'.repeat(20)}\``)).toBe(`<p><code>${'a-'.repeat(20)}</code></p>`);
   });
 
   it('shifts headings below those of the page, with unique IDs that links find', () => {

@@ -78,6 +78,7 @@ markdown.renderer.rules.link_open = (tokens, index, _options, env) => openLink(t
 markdown.renderer.rules.link_close = (_tokens, _index, _options, env) => closeLink(env as State);
 markdown.renderer.rules.fence = (tokens, index) => writeFence(tokens[index]!);
 markdown.renderer.rules.code_block = (tokens, index) => writeCode(escaped(tokens[index]!.content));
+markdown.renderer.rules.code_inline = (tokens, index) => `<code>${writeWords(tokens[index]!.content)}</code>`;
 markdown.renderer.rules.heading_close = (tokens, index) =>
   `${writeAnchor(tokens[index]!)}</${tokens[index]!.tag}>\n`;
 markdown.renderer.rules.task = (tokens, index) => writeTask(tokens[index]!);
@@ -305,6 +306,21 @@ function writeFence({ content, info }: Token): string {
 /** The code is HTML. */
 function writeCode(code: string): string {
   return `<pre tabindex="0"><code>${code}</code></pre>\n`;
+}
+
+/** Characters of a word in code that a line does not break after a hyphen. */
+const MAX_WHOLE_WORD = 28;
+
+/** Writes inline code. A browser breaks a line after each hyphen, so that `--dry-run` would become two words. */
+function writeWords(code: string): string {
+  return code
+    .split(' ')
+    .map((word) =>
+      word.includes('-') && word.length <= MAX_WHOLE_WORD
+        ? `<span class="word">${escaped(word)}</span>`
+        : escaped(word),
+    )
+    .join(' ');
 }
 
 function plainText(tokens: readonly Token[]): string {

@@ -30,10 +30,33 @@ export function imageRepositories(definition: Pick<FunctionDefinition, 'versions
   return [...new Set(repositories)].slice(0, MAX_REPOSITORIES);
 }
 
-/** Returns the repositories, and the digests of what an entry runs: those of a release are in its own records. */
+/**
+ * Returns the repositories, the digests, and the tag of what an entry runs: those of a release are in its own records.
+ */
 export function imageNames(definition: Pick<FunctionDefinition, 'versions'>): string[] {
   const digests = runtimePins(definition).filter(isDigest).slice(0, MAX_REPOSITORIES);
-  return [...imageRepositories(definition), ...digests];
+  const repositories = imageRepositories(definition);
+  const tag = imageTag(definition);
+  return [...repositories, ...digests, ...(tag === undefined ? [] : [`${repositories[0]}:${tag}`])];
+}
+
+/**
+ * Returns the tag of the images of a definition: what is known of the release of an upstream function. Undefined if they
+ * have several, or none.
+ */
+export function imageTag(definition: Pick<FunctionDefinition, 'versions'>): string | undefined {
+  const tags = new Set(
+    imageReferences(definition).flatMap((text) => {
+      const reference = parseImageReference(text);
+      return reference.ok && reference.tag !== undefined ? [reference.tag] : [];
+    }),
+  );
+  return tags.size === 1 ? [...tags][0] : undefined;
+}
+
+/** Returns the tag in the names of `imageNames`. */
+export function tagInNames(names: readonly string[]): string | undefined {
+  return names.flatMap((name) => /\/[^/:]+:([^/:]+)$/.exec(name)?.[1] ?? [])[0];
 }
 
 /**

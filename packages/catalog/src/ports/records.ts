@@ -180,6 +180,8 @@ export interface UpstreamOrigin {
 export interface SearchResult extends Omit<SearchDocument, 'release' | 'images' | 'published'> {
   /** Absent if this registry has no release of it, because the release is then unknown. */
   release?: string;
+  /** Tag of the images of an upstream function, if all have the same. */
+  imageTag?: string;
   /** Publish time of the displayed release. */
   publishedAt?: Time;
   /** What to use instead of the displayed release, if it is deprecated. */

@@ -150,7 +150,7 @@ function kustomizeParts({ definition, version, file, image, catalog, options }: 
     const { requireNetwork, requireStorageMount } = version.runtime.container!;
     const network = requireNetwork === true ? ' --network' : '';
     parts.push({ text: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` });
-    if (requireStorageMount === true) parts.push({ text: MOUNT_TEXT });
+    if (requireStorageMount === true) parts.push(MOUNT_PART);
   }
   if (catalog === undefined) return parts;
   const kind = `${definition.group}/${version.name}/${definition.names.kind}`;
@@ -174,8 +174,10 @@ function kustomizeParts({ definition, version, file, image, catalog, options }: 
       ];
 }
 
-const MOUNT_TEXT =
-  'The function requires mounted files: add --mount type=bind,src=FOLDER,dst=FOLDER. See its usage document.';
+const MOUNT_PART: UsagePart = {
+  text: 'It requires mounted files. Add this option with the folders that its usage document names:',
+  snippet: '--mount type=bind,src=FOLDER,dst=FOLDER\n',
+};
 
 function kptParts({ definition, version, file, image, catalog }: Use): UsagePart[] {
   const tags = definition.tags ?? [];
@@ -207,7 +209,7 @@ function kptParts({ definition, version, file, image, catalog }: Use): UsagePart
     });
   }
   // kpt does not support mounts when it renders a pipeline.
-  if (requireStorageMount === true) return [...parts, { text: MOUNT_TEXT }];
+  if (requireStorageMount === true) return [...parts, MOUNT_PART];
   parts.push(
     {
       text: 'Or add it to the pipeline in the Kptfile:',

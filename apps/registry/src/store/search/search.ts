@@ -30,7 +30,7 @@ import type {
   SearchStore,
   UpstreamOrigin,
 } from '@krmhub/catalog';
-import { imageRepository, nearFunctions } from '@krmhub/catalog';
+import { imageRepository, nearFunctions, tagInNames } from '@krmhub/catalog';
 import type { FunctionName, Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
@@ -342,13 +342,14 @@ function foundFunction(
   readOrigins: (group: string, kind: string) => UpstreamOrigin[],
 ): SearchResult {
   const { group, kind, release } = row;
-  const { images: _, published, ...document } = decodeDocument(row);
+  const { images, published, ...document } = decodeDocument(row);
   return {
     group,
     kind,
     ...document,
     ...defined({
       release: release ?? undefined,
+      imageTag: release === null ? tagInNames(images) : undefined,
       publishedAt: published === '' ? undefined : published,
       replacement: row.replacement === null ? undefined : (JSON.parse(row.replacement) as Replacement),
       from: release === null ? readOrigins(group, kind) : undefined,

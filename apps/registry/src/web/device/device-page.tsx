@@ -139,7 +139,7 @@ function AnswerForms({
         <Banner tone="danger" title="You cannot allow it">
           <p>
             <Text value={sentence(problem)} max={300} /> On the device, use the token itself:{' '}
-            <code>krmhub login --token-stdin</code>
+            <code class="unbroken">krmhub login --token-stdin</code>
           </p>
         </Banner>
         {deny}

@@ -1,8 +1,10 @@
 import { fillPath } from '@krmhub/api/paths';
+import { imageTag } from '@krmhub/catalog';
 import type { Child } from 'hono/jsx';
 import { catalogPath, searchPath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
+import { importedRelease } from '../parts/imported-release.js';
 import { PublisherLine } from '../parts/publisher-line.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
@@ -57,7 +59,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
                     <>
                       <a href={at(catalogPath(catalog))}>{catalog}</a>{' '}
                       <span class="quiet">
-                        <Text value={catalogText(versions)} max={200} />
+                        <Text value={catalogText(versions, imageTag(definition))} max={200} />
                       </span>
                     </>
                   )),
@@ -91,10 +93,13 @@ export function AboutSection({ view }: { view: FunctionView }) {
 }
 
 /** Returns which release a catalog has and its source; if releases differ, for each API version. */
-function catalogText(versions: FunctionView['catalogs'][number]['versions']): string {
+function catalogText(
+  versions: FunctionView['catalogs'][number]['versions'],
+  tag: string | undefined,
+): string {
   const words = versions.map(({ name, release, source, rewritten }) => ({
     name,
-    text: `${release ?? `release unknown, from ${source}`}${rewritten === true ? ', references rewritten to a mirror' : ''}`,
+    text: `${release ?? `${importedRelease(tag)}, from ${source}`}${rewritten === true ? ', references rewritten to a mirror' : ''}`,
   }));
   const texts = new Set(words.map(({ text }) => text));
   if (texts.size === 1) return [...texts][0]!;

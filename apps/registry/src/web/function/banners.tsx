@@ -1,4 +1,4 @@
-import type { LifecycleRecord } from '@krmhub/catalog';
+import { imageTag, type LifecycleRecord } from '@krmhub/catalog';
 import { compareReleases } from '@krmhub/schema';
 import { functionPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
@@ -14,14 +14,21 @@ export function Banners({ view }: { view: FunctionView }) {
   const { at } = useSite();
   const { name, known, entries } = view;
   if (known === undefined) {
+    const tag = imageTag(view.definition);
     const catalogs = entries.map(({ catalog }) => catalog).join(', ');
     return (
-      <Banner title="Release unknown">
+      <Banner title="Imported from an upstream catalog">
         <p>
           This registry has no release of this function. This page shows the entry that{' '}
           {entries.length === 1 ? 'the catalog' : 'the catalogs'} <Text value={catalogs} />{' '}
-          {entries.length === 1 ? 'includes' : 'include'} from an upstream catalog, which does not name the
-          release.
+          {entries.length === 1 ? 'includes' : 'include'}. It does not name the release
+          {tag === undefined ? (
+            '.'
+          ) : (
+            <>
+              , and its image has the tag <Text value={tag} max={128} />.
+            </>
+          )}
         </p>
       </Banner>
     );

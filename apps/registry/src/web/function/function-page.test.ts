@@ -265,6 +265,7 @@ describe('the lifecycle of a release', () => {
     const gone = await page('/functions/example.com/Marked/releases/1.2.0');
     expect(gone.status).toBe(410);
     expect(gone.text).toContain('holds a password');
+    expect(gone.text).toContain('another release of </bdi><a href="/functions/example.com/Marked">');
     const left = (await page('/functions/example.com/Marked/releases')).text;
     expect(left).toContain('Taken down');
     expect(left).toContain('<strong>1.3.0</strong>');

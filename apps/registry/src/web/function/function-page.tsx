@@ -1,7 +1,8 @@
-import { builtFrom, type SigningPolicy } from '@krmhub/catalog';
+import { builtFrom, imageTag, type SigningPolicy } from '@krmhub/catalog';
 import { isPrerelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPath } from '../addresses.js';
+import { importedRelease } from '../parts/imported-release.js';
 import { Label, VisibilityLabel } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
 import { Text } from '../parts/text.js';
@@ -140,7 +141,7 @@ function Header({ view }: { view: FunctionView }) {
       <ul class="function-facts">
         <li>
           {known === undefined ? (
-            <Label>release unknown</Label>
+            <Label>{importedRelease(imageTag(definition))}</Label>
           ) : (
             <>
               <strong>{known.release.release}</strong>{' '}

@@ -35,7 +35,7 @@ export function ReleasesSection({
     <section aria-labelledby="releases">
       <h2 id="releases">Releases</h2>
       {known === undefined ? (
-        <p class="quiet">Unknown: entries of upstream catalogs do not name their releases.</p>
+        <p class="quiet">Unknown: upstream catalogs do not name the releases of their functions.</p>
       ) : null}
       {shown.length === 0 ? null : (
         <table class="releases stacked">

@@ -64,8 +64,8 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
           <h2>Run it</h2>
           <p>
             The function changes the manifests of a folder, and only the lines that it has to.{' '}
-            <code>--dry-run</code> shows the difference. The page of the function has the commands for
-            kustomize and kpt.
+            <code class="unbroken">--dry-run</code> shows the difference. The page of the function has the
+            commands for kustomize and kpt.
           </p>
           <CopySnippet
             label="Run it"

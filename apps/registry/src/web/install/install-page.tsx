@@ -38,8 +38,8 @@ export function InstallPage({ downloads }: { downloads: Downloads }) {
         label="Complete commands in bash"
         caption={
           <>
-            For bash, add this line to <code>~/.bashrc</code>. <code>krmhub completion --help</code> has the
-            lines for zsh and fish:
+            For bash, add this line to <code>~/.bashrc</code>.{' '}
+            <code class="unbroken">krmhub completion --help</code> has the lines for zsh and fish:
           </>
         }
         code="source <(krmhub completion bash)"

@@ -58,7 +58,7 @@ export function ConsumersSection({ counts, release }: { counts: ConsumerCounts; 
       <p>
         Only publishers of the function see this. Packages are counted with{' '}
         <a href={at(docsPath('lock', 'report-what-you-lock'))}>
-          <code>krmhub lock --report</code>
+          <code class="unbroken">krmhub lock --report</code>
         </a>
         .
       </p>

@@ -46,7 +46,12 @@ function Subject({
 }) {
   const { at } = useSite();
   if (group !== undefined && kind !== undefined && release !== undefined) {
-    const name = `${group}/${kind}@${release}`;
+    const name = (
+      <>
+        {group}/<wbr />
+        {kind}@{release}
+      </>
+    );
     if (type === 'release.taken-down') return name;
     return <a href={at(path({ group, kind, release }))}>{name}</a>;
   }

@@ -2,6 +2,7 @@ import type { SearchItem } from '@krmhub/api/model';
 import { verdictLabel } from '@krmhub/catalog';
 import { isPrerelease } from '@krmhub/schema';
 import { catalogPath, functionPath, groupPath, searchPath } from '../addresses.js';
+import { importedRelease } from '../parts/imported-release.js';
 import { Label } from '../parts/label.js';
 import { PublisherLine } from '../parts/publisher-line.js';
 import { ShortSigner } from '../parts/signer.js';
@@ -27,7 +28,7 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
         /
         <wbr />
         <a href={at(functionPath(item))}>{kind}</a>{' '}
-        <span class="found-release">{release ?? 'release unknown'}</span>
+        <span class="found-release">{release ?? importedRelease(item.imageTag)}</span>
         {release !== undefined && isPrerelease(release) ? (
           <>
             {' '}

@@ -11,7 +11,7 @@ import { DOCUMENT_COLUMN_TYPES } from '../document-rows.js';
 import { TEXT_TABLES } from '../rows.js';
 
 /** Version of what is written to the tables. */
-const CONTENT_VERSION = 3;
+const CONTENT_VERSION = 4;
 
 /**
  * Tables and views have the names and columns of the registry's database as far as searches read them, so that the same
