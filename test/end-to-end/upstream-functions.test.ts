@@ -171,8 +171,10 @@ describe('a function that only an upstream catalog has', () => {
     expect(lines.every((line) => line.length <= 80)).toBe(true);
     expect(lines[0]).toMatch(/^FUNCTION +GROUP +RELEASE +OWNER +DESCRIPTION$/);
     expect(terminal).toMatch(/^SetLabels +functions\.ex\S+ +2\.0\.0 +not verified +Set labels/m);
-    expect(terminal).toMatch(/^PeelBanana +vendor\.exam\S+ +unknown +not verified +\(banana in platform\)/m);
-    expect(terminal).toMatch(/^Weigh +\S+ +unknown +not verified +\(kiwi in platform\)/m);
+    expect(terminal).toMatch(
+      /^PeelBanana +vendor\.exam\S+ +\(v1\.0\.0\) +not verified +\(banana in platform\)/m,
+    );
+    expect(terminal).toMatch(/^Weigh +\S+ +\(v1\.0\.0\) +not verified +\(kiwi in platform\)/m);
     expect((await run(['search', '--kind', 'PeelBanana'])).out()).toBe(
       `${GROUP}/PeelBanana\tunknown\t${PEEL.description}\tmutator,fruit\tbanana in platform\tnot verified: says it is published by Vendor\n`,
     );

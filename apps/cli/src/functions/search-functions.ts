@@ -84,7 +84,7 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
     terminal: (item) => [
       item.kind,
       item.group,
-      item.release ?? (item.imageTag === undefined ? UNKNOWN : `image ${item.imageTag}`),
+      item.release ?? (item.imageTag === undefined ? UNKNOWN : `(${item.imageTag})`),
       // Without the claim of the definition, which leaves no place for the description.
       item.owner?.displayName ?? NOT_VERIFIED,
       describeItem(item),

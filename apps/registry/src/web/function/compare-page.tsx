@@ -1,6 +1,7 @@
 import { type Change, EFFECTS, type Effect, type ReleaseSummary } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { functionPath, releasePath } from '../addresses.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
 import { Empty } from '../parts/empty.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -69,12 +70,12 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
           <Changes effect={effect} changes={changes.filter((change) => change.effect === effect)} />
         ))
       )}
-      <p class="quiet">
-        In a terminal:{' '}
-        <code>
-          krmhub diff {name.group}/{name.kind}@{from.release} {to.release}
-        </code>
-      </p>
+      <h2>In a terminal</h2>
+      <CopySnippet
+        label="Compare with krmhub"
+        caption="The same comparison:"
+        code={`krmhub diff ${name.group}/${name.kind}@${from.release} ${to.release}`}
+      />
     </div>
   );
 }

@@ -42,7 +42,7 @@ describe('a function in a list', () => {
     [ITEM.signature, 'not signed'],
     [
       { trusted: true, state: 'verified', text: `verified as ${KEY} by the registry policy ours` },
-      'verified',
+      'signature verified',
     ],
     [
       { trusted: false, state: 'not-trusted', text: 'not trusted: it is not signed' },
@@ -64,6 +64,12 @@ describe('a function in a list', () => {
     expect(visibleText({ deprecated: true })).toContain('1.0.0 deprecated');
     expect(visibleText({ release: '1.0.0-rc.1' })).toContain('1.0.0-rc.1 pre-release');
     expect(visibleText({})).not.toMatch(/yanked|deprecated|pre-release/);
+  });
+
+  it('shows the tag of its image if its release is unknown', () => {
+    const text = (imageTag?: string) => visibleText({ release: undefined, imageTag });
+    expect(text('v0.4')).toContain('image v0.4');
+    expect(text()).toContain('release unknown');
   });
 
   it('shows its source if this registry has no release of it', () => {

@@ -116,7 +116,8 @@ function Signature({ item: { signature } }: { item: SearchItem }) {
   }
   return (
     <span class={state === 'verified' ? 'tone-good' : undefined} title={text.slice(0, MAX_DESCRIPTION)}>
-      {verdictLabel(signature)}
+      {/* Beside an owner, which is verified too. */}
+      {state === 'verified' ? `signature ${verdictLabel(signature)}` : verdictLabel(signature)}
     </span>
   );
 }
