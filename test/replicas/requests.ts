@@ -28,6 +28,8 @@ export interface Asked {
 
 /** Statuses while a server is away, or a disk is full. */
 const WITHOUT_SERVER = [503, 507];
+/** A process that was stopped before it read the request: to Node.js, the client was slow. Nothing was done. */
+const READ_TOO_LATE = 408;
 /** Milliseconds after which a client gives up: most do so soon, because a process may be stopped. */
 const PATIENCE_MS = 4_000;
 const LONG_PATIENCE_MS = 60_000;
@@ -73,6 +75,7 @@ export class Requests {
         signal: AbortSignal.timeout(asked.milliseconds ?? patience),
       });
       const bytes = Buffer.from(await response.arrayBuffer());
+      if (response.status === READ_TOO_LATE) throw new Error('not read in time');
       const text = bytes.toString();
       this.#judge(`${name} ${method} ${path}`, response, { text, allowed, reads: method === 'GET' });
       return { status: response.status, bytes, text, headers: response.headers };
