@@ -9,7 +9,7 @@ import type { Server } from '../server.js';
 import type { SyntheticRelease } from '../synthetic/definitions.js';
 import type { Counts, Numbers, SharedRegistry, Stored } from './shared-registry.js';
 
-/** What one operation, or one second, costs in one process. */
+/** What one operation, or one minute, costs in one process. */
 export interface Cost {
   /** SQL statements, with BEGIN and COMMIT. */
   statements: number;
@@ -41,7 +41,7 @@ export interface Costs {
   accepting: Cost;
   building: Cost;
   following: Cost;
-  /** A second of a process without requests; of one that leads, and another one. */
+  /** A minute of a process without requests; of one that leads, and another one. */
   idleLeader: Cost;
   idle: Cost;
   reads: Record<ReadKind, Cost>;
@@ -59,7 +59,12 @@ const PROBES = 5;
 const PROBE_MILLISECONDS = 1_100;
 /** The request of deploy/postgres-s3. */
 const PROBE_PATH = '/readyz?exclude=store&exclude=blobs&exclude=catalogs';
-const IDLE_MILLISECONDS = 5_000;
+const IDLE_MILLISECONDS = 60_000;
+/** After its start, a leader collects garbage, and then each hour. */
+const COLLECTED_MILLISECONDS = 65_000;
+/** Milliseconds without a statement after which the work of publishes and reads has ended, and the longest wait. */
+const QUIET_MILLISECONDS = 4_000;
+const MAX_QUIET_MILLISECONDS = 60_000;
 /** Between two publishes: longer than the time after which processes look for changes by themselves. */
 const PAUSE_MILLISECONDS = 300;
 
@@ -75,7 +80,7 @@ const GET_OPERATIONS: readonly string[] = ['get', 'head'];
 
 /**
  * Counts statements and requests of single operations. What a process does without requests, such as looking for
- * changes, is measured first, and subtracted.
+ * changes, is measured first, when earlier work has ended, and subtracted.
  */
 export async function measureCosts(
   { effort, report }: Bench,
@@ -87,26 +92,34 @@ export async function measureCosts(
   const releases = () => Array.from({ length: count }, next);
   const idle = async () => {
     const milliseconds = effort.quick ? 500 : IDLE_MILLISECONDS;
-    await setTimeout(PAUSE_MILLISECONDS);
+    if (!effort.quick) {
+      await setTimeout(Math.max(led + COLLECTED_MILLISECONDS - performance.now(), 0));
+      await waitUntilQuiet(registry);
+    }
     const counts = await registry.countDuring(() => setTimeout(milliseconds));
-    return counts.map((one) => times(costOf(one), 1 / one.seconds));
+    return counts.map((one) => times(costOf(one), 60 / one.seconds));
   };
   const cost = async (operations: number, idles: readonly Cost[], work: () => Promise<void>) => {
     const counts = await registry.countDuring(work);
-    return counts.map((one, at) => times(without(costOf(one), idles[at]!, one.seconds), 1 / operations));
+    return counts.map((one, at) => {
+      const all = costOf(one);
+      const idle = idles[at];
+      return times(idle === undefined ? all : without(all, idle, one.seconds / 60), 1 / operations);
+    });
   };
 
   report('engines: cost of a publish, one process');
   const [only] = await registry.run(1);
+  const led = performance.now();
   // The first snapshot after a start reads more.
   await publishEach(registry, only!, [next()]);
-  const oneIdle = await idle();
-  const [alone] = await cost(count, oneIdle, () => publishEach(registry, only!, releases()));
+  const [alone] = await cost(count, [], () => publishEach(registry, only!, releases()));
 
-  report('engines: cost of a publish, three processes');
   const [, accepting, following] = await registry.run(3);
   await publishEach(registry, accepting!, [next()]);
+  report('engines: a minute without requests');
   const idles = await idle();
+  report('engines: cost of a publish, three processes');
   const published = releases();
   const before = await registry.stored();
   const publish = await cost(count, idles, () => publishEach(registry, accepting!, published));
@@ -166,6 +179,19 @@ export async function measureCosts(
   };
 }
 
+/** Waits until no process sends statements for what came before. */
+async function waitUntilQuiet(registry: SharedRegistry): Promise<void> {
+  const started = performance.now();
+  for (;;) {
+    const counts = await registry.countDuring(() => setTimeout(QUIET_MILLISECONDS));
+    // Looking for changes, and the check that a process is there, go on.
+    const isQuiet = counts.every(({ work }) =>
+      ['requests', 'search', 'builds'].every((name) => (work[name] ?? 0) <= 0),
+    );
+    if (isQuiet || performance.now() - started > MAX_QUIET_MILLISECONDS) return;
+  }
+}
+
 /** Publishes one after the other; each gets a snapshot of its own. */
 async function publishEach(
   registry: SharedRegistry,
@@ -212,8 +238,8 @@ export function times(cost: Cost, factor: number): Cost {
 }
 
 /** What is left of a cost; a process that is busy looks for changes less often, so it may be less than nothing. */
-function without(cost: Cost, idle: Cost, seconds: number): Cost {
-  return combined([cost, idle], ([all, second]) => Math.max(0, all! - second! * seconds));
+function without(cost: Cost, idle: Cost, minutes: number): Cost {
+  return combined([cost, idle], ([all, minute]) => Math.max(0, all! - minute! * minutes));
 }
 
 export function sum(costs: readonly Cost[]): Cost {

@@ -44,7 +44,7 @@ export function monthLines(costs: Costs): Omit<Line, 'functions'>[] {
     ]),
     reads: sum([...readCosts, ...firsts]),
     probes: times(costs.reads.probe, (seconds / MONTH.probeSeconds) * processes),
-    'without requests': sum([times(idleLeader, seconds), times(idle, seconds * (processes - 1))]),
+    'without requests': times(sum([idleLeader, times(idle, processes - 1)]), seconds / 60),
   };
   const total = sum(Object.values(parts));
   const shares = (name: 'statements' | 'puts' | 'gets') =>
