@@ -76,6 +76,8 @@ export interface RequestVariables {
   signIn?: OpenSignIn;
   /** The row of the token, from when the request came; it is used once. */
   foundToken?: { hash: string; token: TokenRecord; at: number } | undefined;
+  /** Whether the client had sent everything before the row of its token was read. */
+  isWholeSinceToken?: boolean;
   /** Rejects if the token of the request has been revoked since, has expired, or has lost the right to the request. */
   recheckToken?: () => Promise<TokenRecord>;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */

@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { recheckToken } from './auth/authorize.js';
+import { recheckTokenAfterBody } from './auth/authorize.js';
 import { type BodyLease, BodyMemory } from './body-memory.js';
 import { type BodyReader, isBodyRead, openBody } from './body-reader.js';
 import { rateLimitKey } from './client-address.js';
@@ -77,7 +77,7 @@ export async function readBody(
         const whole = bytes.slice(0, length);
         lease.resize(length);
         // A client can send the body as slowly as it likes.
-        await recheckToken(c)();
+        await recheckTokenAfterBody(c);
         return whole;
       }
       for (const piece of pieces) {
@@ -108,7 +108,7 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<readonly Ui
         throw new KrmhubError('invalid-request', 'the body is incomplete', { cause });
       });
       if (pieces === undefined) {
-        await recheckToken(c)();
+        await recheckTokenAfterBody(c);
         return;
       }
       yield pieces;

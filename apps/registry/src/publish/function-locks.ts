@@ -9,8 +9,8 @@ export class FunctionLocks {
   readonly #mutex = new KeyedMutex();
 
   /**
-   * Waits for the lock, checks the token of the request again, and runs the work: others can change a function for
-   * long. Work of the registry itself has no token.
+   * Waits for the lock, checks the token of the request again if others had it, and runs the work: they can change a
+   * function for long. Work of the registry itself has no token.
    */
   run<Result>(
     of: FunctionName | 'policies' | 'access',
@@ -19,8 +19,8 @@ export class FunctionLocks {
   ): Promise<Result> {
     // Functions whose kinds differ only by case are the same.
     const key = typeof of === 'string' ? of : `${of.group}/${of.kind.toLowerCase()}`;
-    return this.#mutex.run(key, async () => {
-      if (recheck !== 'no token') await recheck();
+    return this.#mutex.run(key, async (waited) => {
+      if (waited && recheck !== 'no token') await recheck();
       return work();
     });
   }

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { setImmediate } from 'node:timers/promises';
 import {
   type AccessObject,
   type AccessRules,
@@ -105,7 +106,7 @@ export async function authenticateToken(
   };
   const now = clock();
   const check = async () => {
-    const find = () => takeFoundToken(c, hash) ?? store.tokenByHash(hash);
+    const find = () => takeFoundToken(c, hash) ?? readToken(c, store, hash);
     const checked = await checkToken(find, credential.openSignIn, authority);
     return checked ?? refuse('unknown token');
   };
@@ -176,6 +177,25 @@ export function recheckToken(c: RegistryContext): () => Promise<void> {
   return async () => {
     await c.get('recheckToken')?.();
   };
+}
+
+/** As `recheckToken`, after the body has come: there was nothing to wait for if it was there before the token was read. */
+export async function recheckTokenAfterBody(c: RegistryContext): Promise<void> {
+  if (c.get('isWholeSinceToken') !== true) await recheckToken(c)();
+}
+
+async function readToken(
+  c: RegistryContext,
+  store: Pick<TokenStore, 'tokenByHash'>,
+  hash: string,
+): Promise<TokenRecord | undefined> {
+  const incoming = c.env?.incoming;
+  // What came with the header is parsed in the next turn.
+  if (c.req.method !== 'GET' && incoming?.complete === false) await setImmediate();
+  const isWhole = incoming?.complete === true;
+  const token = await store.tokenByHash(hash);
+  c.set('isWholeSinceToken', isWhole);
+  return token;
 }
 
 async function recordUse(
@@ -331,7 +351,7 @@ export async function identify(
   const { hash = '', openSignIn = () => undefined } = credential ?? {};
   const find = async () => {
     if (credential === undefined) return undefined;
-    const token = await store.tokenByHash(hash);
+    const token = await readToken(c, store, hash);
     c.set('foundToken', token && { hash, token, at: performance.now() });
     return token;
   };

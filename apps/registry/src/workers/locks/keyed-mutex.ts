@@ -17,8 +17,10 @@ import { SERVER_LIMITS } from '../../limits.js';
 export class KeyedMutex {
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
 
-  /** Rejects with `unavailable` if too many callers wait: each has its input in memory. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Calls work with whether it waited. Rejects with `unavailable` if too many callers wait: each has its input in memory.
+   */
+  async run<T>(key: string, work: (waited: boolean) => Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 };
     // The first one runs and does not wait.
     if (line.length > SERVER_LIMITS.maxLockWaiters) {
@@ -26,7 +28,9 @@ export class KeyedMutex {
         hint: 'Try again in a few seconds.',
       });
     }
-    const running = line.last.then(work, work);
+    const waited = line.length > 0;
+    const start = () => work(waited);
+    const running = line.last.then(start, start);
     line.last = running;
     line.length += 1;
     this.#lines.set(key, line);
