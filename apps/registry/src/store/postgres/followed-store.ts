@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defined } from '@krmhub/schema/defined';
 import type { Log } from '../../log.js';
 import type { DatabaseWork } from '../../metrics.js';
@@ -18,6 +19,11 @@ import type { WritingProcess } from './write-locks.js';
 
 /** Milliseconds after which an update of search that failed is tried again. */
 const RETRY_MS = 5_000;
+/**
+ * Milliseconds after a change until search is updated in the background, so that one update includes a publish, its
+ * snapshot, and what is published meanwhile. A search before that includes all changes itself.
+ */
+const UPDATE_MS = 500;
 
 interface FollowedStoreOptions extends Omit<OpenStoreOptions, 'paths'> {
   /** The search index. */
@@ -53,11 +59,12 @@ export async function openFollowedStore(
     });
     let hasAll = false;
     let copySoon: () => void = () => undefined;
-    const searchSoon = background(async () => {
+    const update = async () => {
       if (!(await follower.synchronizeSearch(closing.signal))) return;
       hasAll = true;
       copySoon();
-    }, log);
+    };
+    const searchSoon = background(update, log, UPDATE_MS);
     return {
       processes,
       searchSoon,
@@ -108,15 +115,18 @@ export async function openFollowedStore(
 }
 
 /**
- * Returns a function that starts work, which runs again after it if it was called meanwhile. Failures are logged; the
- * next call, or a time, starts it again.
+ * Returns a function that starts work, which runs again after it if it was called meanwhile. Each run but the first one
+ * begins after some milliseconds. Failures are logged; the next call, or a time, starts it again.
  */
-function background(work: () => Promise<unknown>, log: Log): () => void {
+function background(work: () => Promise<unknown>, log: Log, milliseconds = 0): () => void {
   let due = false;
   let running = false;
+  let isFirst = true;
   const run = async (): Promise<void> => {
     running = true;
     while (due) {
+      if (!isFirst) await sleep(milliseconds, undefined, { ref: false });
+      isFirst = false;
       due = false;
       await work().catch((error) => {
         log.error({ err: error }, 'cannot update search');
