@@ -1,5 +1,6 @@
 import type { CatalogEntryRow, EntryQuery } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
+import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { entryOf, place, sampleBuilds } from './sample-builds.js';
@@ -58,7 +59,7 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       await cut('c', [place('A', 'three'), place('C', '漢字'), place('D', undefined)], 'second');
       await cut('c', [place('B', 'two')]);
       const held = async (serial: number, from?: string) => {
-        const start = from === undefined ? undefined : { group: 'example.com', kind: from };
+        const start = from === undefined ? undefined : { from: { group: 'example.com', kind: from } };
         const found: string[] = [];
         for await (const { kind, digest, yaml, json } of store().entryTexts('c', serial, start)) {
           expect(sha256(yaml)).toBe(digest);
@@ -104,6 +105,24 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
         found.push(kind);
       }
       expect(found).toEqual(kinds);
+      const random = new Random(600);
+      for (let turn = 0; turn < 30; turn += 1) {
+        // Names of entries, and others between them.
+        const name = () => ({
+          group: 'example.com',
+          kind: `${random.pick(kinds)}${random.pick(['', '', '0'])}`,
+        });
+        const range = {
+          ...(random.chance(0.8) ? { from: name() } : {}),
+          ...(random.chance(0.8) ? { to: name() } : {}),
+        };
+        const inRange: string[] = [];
+        for await (const { kind } of store().entryTexts('c', 1, range)) inRange.push(kind);
+        const { from = { kind: '' }, to = { kind: 'L' } } = range;
+        expect(inRange, JSON.stringify(range)).toEqual(
+          kinds.filter((kind) => kind >= from.kind && kind < to.kind),
+        );
+      }
       const texts = kinds.map((_, at) => textOf(at));
       for (const syntax of ['yaml', 'json'] as const) {
         const read: string[] = [];

@@ -251,6 +251,9 @@ spec:
       code: 'not-found',
       message: 'source mixed/missing not found',
     });
+    // The leader has marked all catalogs, so that it does not do so while one is broken.
+    const behind = 'SELECT name FROM catalog WHERE through_event < (SELECT max(sequence) FROM event)';
+    await expect.poll(() => query(url, behind), PATIENCE).toEqual([]);
     // Something broke the catalog: the leader fails, and the other process says why.
     await query(url, `UPDATE catalog SET recipe = 'broken' WHERE name = 'mixed'`);
     await query(url, `UPDATE catalog SET through_event = 1 WHERE name = 'mixed'`);

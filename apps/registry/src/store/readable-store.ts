@@ -156,10 +156,10 @@ const GUARDS: Guards = {
     return call(see.catalog(name) ? name : NO_NAME, seen, limit);
   },
   changedEntries: ofCatalog({ changed: [], isAll: true }),
-  entryTexts: (call, sight) => (name, serial, from) =>
-    sight().catalog(name) ? call(name, serial, from) : nothing(),
-  entryPages: (call, sight) => (name, serial, syntax, from) =>
-    sight().catalog(name) ? call(name, serial, syntax, from) : nothing(),
+  entryTexts: (call, sight) => (name, serial, range) =>
+    sight().catalog(name) ? call(name, serial, range) : nothing(),
+  entryPages: (call, sight) => (name, serial, syntax, range) =>
+    sight().catalog(name) ? call(name, serial, syntax, range) : nothing(),
   entryBytes: 'unseen',
   entries: 'unseen',
   segments: ofCatalog(undefined),

@@ -20,6 +20,7 @@ import type {
   CatalogSyntax,
   DocumentFacts,
   EntryTexts,
+  NameRange,
   SegmentChanges,
   SegmentContent,
 } from './segment-records.js';
@@ -124,16 +125,16 @@ export interface EntryReader {
     limit: number,
   ): Promise<{ served: ServedRelease[]; isAll: boolean }[]>;
   /**
-   * Returns the entries of a snapshot with their texts, by group and kind in code unit order, from a name on. One more
-   * than the newest serial is the newest state of the catalog. Yields to other work between pages.
+   * Returns the entries of a snapshot in a range with their texts, by group and kind in code unit order. One more than
+   * the newest serial is the newest state of the catalog. Yields to other work between pages.
    */
-  entryTexts(name: string, serial: number, from?: FunctionName): AsyncIterable<EntryTexts>;
+  entryTexts(name: string, serial: number, range?: NameRange): AsyncIterable<EntryTexts>;
   /** Returns the same texts in one syntax, a page at a time. */
   entryPages(
     name: string,
     serial: number,
     syntax: CatalogSyntax,
-    from?: FunctionName,
+    range?: NameRange,
   ): AsyncIterable<Uint8Array[]>;
   /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;

@@ -18,8 +18,7 @@ const MAX_EVENTS = 2_000;
 /** Catalogs that are read one by one. */
 const FEW_CATALOGS = 8;
 /** Time until catalogs that events did not change are marked: one statement for all. */
-const PASS_OVER_MILLISECONDS = 1_000;
-const RETRY_PASS_OVER_MILLISECONDS = 10_000;
+const PASS_OVER_MILLISECONDS = 10_000;
 
 type ChangesStore = Pick<EventStore, 'events' | 'lastEvent'> &
   Pick<SnapshotStore, 'catalog' | 'catalogs' | 'catalogsNaming' | 'passOver'> &
@@ -100,7 +99,7 @@ export class CatalogChanges {
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
       // It changes no catalog, so it can wait, for example while the registry is moved.
-      this.#passOverAt = performance.now() + RETRY_PASS_OVER_MILLISECONDS;
+      this.#passOverAt = performance.now() + PASS_OVER_MILLISECONDS;
     }
   }
 

@@ -97,7 +97,11 @@ export async function buildSegments(
   // Without any change, everything can be continued.
   const firstChange = ranges.length === 0 ? LAST_NAME : ranges[0]?.from;
   const size = Math.max(previous?.functions ?? 0, changed.length);
-  const hashes = await hasher.begin(header, size, isWhole ? undefined : { previous, firstChange });
+  const hashes = await hasher.begin(
+    header,
+    size,
+    isWhole ? undefined : { previous, firstChange, segments: before },
+  );
   const isFast = isWhole && size > SERVER_LIMITS.maxSmallBuildFunctions;
   const segments = new ChangedSegments(store, hashes, build, { before, isFast });
   let functions = isWhole ? 0 : previous.functions;
@@ -155,8 +159,7 @@ async function* mergedEntries(
       entry: { group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) },
     };
   };
-  for await (const current of store.entryTexts(header.name, serial, range.from)) {
-    if (!isInRange(current, range)) break;
+  for await (const current of store.entryTexts(header.name, serial, range)) {
     while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield await next();
     const isChanged = at < changes.length && compareFunctionNames(changes[at]!, current) === 0;
     yield { earlier: current, ...(isChanged ? await next() : { entry: current }) };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogReader,
   type CatalogSyntax,
@@ -15,9 +16,12 @@ import { CODINGS, type Coding } from '../../http/content-coding.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { catalogHeader } from '../catalog-header.js';
 import { brotliDocument } from './brotli.js';
+import { gunzip } from './gzip.js';
 import { gzipPieces, gzipSize } from './gzip-document.js';
 import { renditionSyntax } from './syntax-hashes.js';
 
+/** Bytes that are hashed before other work runs: less than a millisecond. */
+const STEP_BYTES = 262_144;
 /** Old snapshots whose sizes are remembered. */
 const MAX_SIZES = 1_000;
 
@@ -31,7 +35,7 @@ type DocumentStore = CatalogReader & EntryReader & SegmentReader;
 /**
  * The documents of snapshots in content codings. Uncompressed, a document is its entries, which are stored once for all
  * snapshots. In gzip, it is its segments, which only the newest snapshot of a catalog has. Small documents are cached
- * as a whole, and compressed with brotli on the first request.
+ * as a whole, decompressed from the segments if there are any, and compressed with brotli on the first request.
  */
 export class CatalogDocuments {
   readonly #store: DocumentStore;
@@ -75,8 +79,8 @@ export class CatalogDocuments {
       return { coding, body: await this.#once(key, () => this.#brotli(snapshot, rendition)) };
     }
     if (coding === 'gzip') {
-      const stream = await this.#gzip(snapshot, rendition);
-      if (stream !== undefined) return { coding, body: await this.#cached(key, stream) };
+      const body = await this.#gzip(snapshot, rendition);
+      if (body !== undefined) return { coding, body };
     }
     return { coding: 'identity', body: await this.#identity(snapshot, rendition) };
   }
@@ -90,7 +94,24 @@ export class CatalogDocuments {
   async #identity(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<Body> {
     const key = cacheKey(snapshot.digests[rendition], 'identity');
     const size = await this.#size(snapshot, rendition);
-    return this.#cached(key, { size, pieces: this.#verifiedPieces(snapshot, rendition) });
+    const stream = { size, pieces: this.#verifiedPieces(snapshot, rendition) };
+    if (size > this.#maxBytesInMemory) return stream;
+    return this.#once(
+      key,
+      async () => (await this.#decompressed(snapshot, rendition, size)) ?? readAll(stream),
+    );
+  }
+
+  /** Returns a document from its segments, of which there are fewer than of entries; undefined without intact ones. */
+  async #decompressed(
+    snapshot: SnapshotRecord,
+    rendition: SnapshotRendition,
+    size: number,
+  ): Promise<Uint8Array | undefined> {
+    const compressed = await this.#gzip(snapshot, rendition);
+    if (!(compressed instanceof Uint8Array)) return undefined;
+    const bytes = await gunzip(compressed, size).catch(() => undefined);
+    return bytes && (await sha256InSteps(bytes)) === snapshot.digests[rendition] ? bytes : undefined;
   }
 
   async #brotli(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<Uint8Array> {
@@ -98,7 +119,10 @@ export class CatalogDocuments {
     return brotliDocument(plain instanceof Uint8Array ? plain : await readAll(plain));
   }
 
-  async #gzip(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<Stream | undefined> {
+  async #gzip(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<Body | undefined> {
+    const key = cacheKey(snapshot.digests[rendition], 'gzip');
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return cached;
     const facts = snapshot.documents?.[rendition];
     if (facts === undefined) return undefined;
     const segments = await this.#store.segments(snapshot.catalog, snapshot.serial);
@@ -110,18 +134,14 @@ export class CatalogDocuments {
     const frame = catalogFrame(rendition, catalogHeader(snapshot));
     const syntax = renditionSyntax(rendition);
     const remake = { store: this.#store, snapshot };
-    return {
+    const stream = {
       size: gzipSize(frame, segments, syntax),
       pieces: gzipPieces(remake, { frame, segments, syntax, facts }),
     };
+    return stream.size > this.#maxBytesInMemory ? stream : this.#once(key, () => readAll(stream));
   }
 
-  /** Returns the body as a buffer if it is small. Concurrent callers share the work. */
-  async #cached(key: string, stream: Stream): Promise<Body> {
-    if (stream.size > this.#maxBytesInMemory) return stream;
-    return this.#once(key, () => readAll(stream));
-  }
-
+  /** Reads bytes for the cache. Concurrent callers share the work. */
   async #once(key: string, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const known = this.#cache.get(key) ?? this.#inProgress.get(key);
     if (known !== undefined) return known;
@@ -210,6 +230,15 @@ async function* plainPieces(
     lead = between;
   }
   yield Buffer.from(isEmpty ? frame.empty : frame.end);
+}
+
+async function sha256InSteps(bytes: Uint8Array): Promise<Digest> {
+  const hash = createHash('sha256');
+  for (let at = 0; at < bytes.byteLength; at += STEP_BYTES) {
+    hash.update(bytes.subarray(at, at + STEP_BYTES));
+    await setImmediate();
+  }
+  return `sha256:${hash.digest('hex')}`;
 }
 
 async function readAll({ pieces }: Stream): Promise<Uint8Array> {

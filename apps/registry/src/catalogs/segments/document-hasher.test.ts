@@ -114,7 +114,11 @@ describe.each([
       { kind: 'Fb', texts: texts('changed') },
       { kind: 'Fbb', texts: texts('new') },
     ];
-    const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: name('Fb') });
+    const hashes = await hasher.begin(HEADER, functions, {
+      previous,
+      firstChange: name('Fb'),
+      segments: [first!, second!, third!, fourth!],
+    });
     expect(hashes.from).toBeUndefined();
     await hashes.addKept([first!]);
     await hashes.addReplaced([second!, third!]);
@@ -126,7 +130,11 @@ describe.each([
 
     // A document without functions has another text.
     const all = await storeAll(before);
-    const emptied = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+    const emptied = await hasher.begin(HEADER, functions, {
+      previous,
+      firstChange: undefined,
+      segments: all,
+    });
     await emptied.addReplaced(all);
     expect(toSnapshot(await emptied.end())).toEqual(await hashNew([], functions));
   });
@@ -139,6 +147,7 @@ describe.each([
       hasher.begin(header, functions, {
         previous,
         firstChange: firstChange === undefined ? undefined : name(firstChange),
+        segments: stored,
       });
     const again = await begin(hashed, 'Fd');
     expect(again.from).toEqual(name('Fd'));
@@ -150,8 +159,13 @@ describe.each([
     expect((await begin(another, 'Fd')).from).toBeUndefined();
     const labels = { team: 'a' };
     expect(
-      (await hasher.begin({ ...HEADER, labels }, functions, { previous: hashed, firstChange: name('Fd') }))
-        .from,
+      (
+        await hasher.begin({ ...HEADER, labels }, functions, {
+          previous: hashed,
+          firstChange: name('Fd'),
+          segments: stored,
+        })
+      ).from,
     ).toBe(undefined);
   });
 
@@ -170,7 +184,11 @@ describe.each([
       const content = contents.get(stored[at]!.digest)!;
       contents.set(content.digest, { ...content, ...(await damage(content)) });
       const hashing = async () => {
-        const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+        const hashes = await hasher.begin(HEADER, functions, {
+          previous,
+          firstChange: undefined,
+          segments: stored,
+        });
         await hashes.addKept(stored.slice(0, 1));
         await hashes.addReplaced(stored.slice(1, 2));
         await hashes.add(name('Fb'), texts('changed'));
@@ -186,6 +204,7 @@ describe.each([
     async (facts) => {
       const before = [{ kind: 'Fa', texts: texts('Fa') }];
       const previous = await hashNew(before, functions);
+      const segments = await storeAll(before);
       for (const rendition of Object.keys(previous.documents) as SnapshotRendition[]) {
         const documents = {
           ...previous.documents,
@@ -194,8 +213,9 @@ describe.each([
         const hashes = await hasher.begin(HEADER, functions, {
           previous: { ...previous, documents },
           firstChange: undefined,
+          segments,
         });
-        await hashes.addKept(await storeAll(before));
+        await hashes.addKept(segments);
         await expect(hashes.end()).rejects.toThrow(
           `the checksum of ${rendition} is not that of its segments`,
         );
@@ -208,7 +228,11 @@ describe.each([
     const previous = await hashNew(before, functions);
     const stored = await storeAll(before);
     contents.delete(stored[1]!.digest);
-    const hashes = await hasher.begin(HEADER, functions, { previous, firstChange: undefined });
+    const hashes = await hasher.begin(HEADER, functions, {
+      previous,
+      firstChange: undefined,
+      segments: stored,
+    });
     await expect(hashes.addKept(stored)).rejects.toThrow(RevisionConflict);
   });
 });

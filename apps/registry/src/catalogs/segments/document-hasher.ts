@@ -3,10 +3,11 @@ import {
   type CatalogSyntax,
   catalogFrame,
   RevisionConflict,
+  type SegmentContent,
   type SnapshotRecord,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
+import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { catalogHeader } from '../catalog-header.js';
 import {
@@ -52,21 +53,22 @@ export class DocumentHasher {
   }
 
   /**
-   * Begins to hash documents. They replace those of `previous`, the newest snapshot, of which all segments are added
+   * Begins to hash documents. They replace those of `previous`, the newest snapshot, of which all `segments` are added
    * from the first one on; absent if all texts are new. Nothing changed before the function `firstChange`. `functions`
    * is about the size of the catalog.
    */
   async begin(
     header: CatalogHeader,
     functions: number,
-    replacing?: { previous: SnapshotRecord; firstChange: FunctionName | undefined },
+    replacing?: { previous: SnapshotRecord; firstChange: FunctionName | undefined; segments: StoredSegments },
   ): Promise<CatalogHashes> {
-    const { previous, firstChange } = replacing ?? {};
+    const { previous, firstChange, segments = [] } = replacing ?? {};
     const catalog = {
       header,
       ...defined({ previous: previous?.digests['catalog.yaml'], firstChange }),
     };
-    return new CatalogHashes(this.#store, await this.#begin(catalog, functions), previous);
+    const contents = new SegmentContents(this.#store, segments);
+    return new CatalogHashes(contents, await this.#begin(catalog, functions), previous);
   }
 
   async #begin(catalog: HashedCatalog, functions: number): Promise<Hashes> {
@@ -83,18 +85,46 @@ export class DocumentHasher {
   }
 }
 
+/** Contents of segments that are needed in their order: reads the next ones together. */
+class SegmentContents {
+  readonly #store: ContentStore;
+  readonly #segments: StoredSegments;
+  readonly #ahead = new Map<Digest, SegmentContent>();
+
+  constructor(store: ContentStore, segments: StoredSegments) {
+    this.#store = store;
+    this.#segments = segments;
+  }
+
+  /** Returns the content of a segment, once. Rejects with RevisionConflict if it was deleted. */
+  async take({ digest }: StoredSegments[number]): Promise<SegmentContent> {
+    if (!this.#ahead.has(digest)) await this.#readFrom(digest);
+    const content = this.#ahead.get(digest);
+    if (content === undefined) throw new RevisionConflict(`segment ${digest} was deleted`);
+    this.#ahead.delete(digest);
+    return content;
+  }
+
+  async #readFrom(digest: Digest): Promise<void> {
+    const at = this.#segments.findIndex((one) => one.digest === digest);
+    const [next = []] = parts(this.#segments.slice(at), READ_BYTES);
+    for (const content of await this.#store.segmentContents(next.map((one) => one.digest)))
+      if (content !== undefined) this.#ahead.set(content.digest, content);
+  }
+}
+
 /** The hashes of one catalog. Add its segments in order. */
 export class CatalogHashes {
   /** The first segment to add; undefined for the first of the catalog. */
   readonly from: FunctionName | undefined;
-  readonly #store: ContentStore;
+  readonly #contents: SegmentContents;
   readonly #hashes: Hashes;
   readonly #previous: SnapshotRecord | undefined;
   readonly #waiting = new Set<Promise<void>>();
 
-  constructor(store: ContentStore, hashes: Hashes, previous: SnapshotRecord | undefined) {
+  constructor(contents: SegmentContents, hashes: Hashes, previous: SnapshotRecord | undefined) {
     this.from = hashes.from;
-    this.#store = store;
+    this.#contents = contents;
     this.#hashes = hashes;
     this.#previous = previous;
   }
@@ -132,20 +162,15 @@ export class CatalogHashes {
   }
 
   async #read(segments: StoredSegments, are: HashedStep['are']): Promise<void> {
-    for (const read of parts(segments, READ_BYTES)) {
-      const contents = await this.#store.segmentContents(read.map(({ digest }) => digest));
-      let at = 0;
-      for (const some of parts(read, STEP_BYTES)) {
-        const compressed: Record<CatalogSyntax, Uint8Array[]> = { yaml: [], json: [] };
-        for (const { digest } of some) {
-          const content = contents[at++];
-          if (content === undefined) throw new RevisionConflict(`segment ${digest} was deleted`);
-          compressed.yaml.push(content.yaml);
-          compressed.json.push(content.json);
-        }
-        const { group, kind } = some[0]!;
-        await this.#hash({ group, kind, are, of: { compressed } });
+    for (const some of parts(segments, STEP_BYTES)) {
+      const compressed: Record<CatalogSyntax, Uint8Array[]> = { yaml: [], json: [] };
+      for (const segment of some) {
+        const content = await this.#contents.take(segment);
+        compressed.yaml.push(content.yaml);
+        compressed.json.push(content.json);
       }
+      const { group, kind } = some[0]!;
+      await this.#hash({ group, kind, are, of: { compressed } });
     }
   }
 

@@ -7,8 +7,8 @@ import type {
   SnapshotRecord,
   SnapshotStore,
 } from '@krmhub/catalog';
-import { compareFunctionNames } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { deflateSegment, FAST, GZIP_HEADER, gzipTrailer, joinTexts, storedBlocks } from './gzip.js';
 
 /** Bytes of the segments that all responses read with one statement each: a client that reads slowly holds them. */
@@ -109,10 +109,9 @@ async function remade(
   { frame, syntax }: Pick<GzipDocument, 'frame' | 'syntax'>,
 ): Promise<Uint8Array> {
   const texts: Uint8Array[] = [];
-  for await (const entry of store.entryTexts(snapshot.catalog, snapshot.serial, segment)) {
-    if (next !== undefined && compareFunctionNames(entry, next) >= 0) break;
+  const range = { from: segment, ...defined({ to: next }) };
+  for await (const entry of store.entryTexts(snapshot.catalog, snapshot.serial, range))
     texts.push(entry[syntax]);
-  }
   const text = joinTexts(texts, Buffer.from(frame.between));
   const usual = await deflateSegment(text);
   return usual.byteLength === segment.compressed[syntax] ? usual : deflateSegment(text, FAST);

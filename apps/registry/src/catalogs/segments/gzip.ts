@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { constants, deflateRaw, inflateRaw } from 'node:zlib';
+import { constants, deflateRaw, gunzip as gunzipWith, inflateRaw } from 'node:zlib';
 
 /**
  * gzip from compressed segments (RFC 1951, RFC 1952). A segment is raw deflate that ends at a byte and without a final
@@ -9,6 +9,7 @@ import { constants, deflateRaw, inflateRaw } from 'node:zlib';
 
 const compress = promisify(deflateRaw);
 const decompress = promisify(inflateRaw);
+const decompressMember = promisify(gunzipWith);
 
 /** No name, no time, unknown system: the same bytes on every machine. */
 export const GZIP_HEADER = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff);
@@ -41,6 +42,14 @@ export async function inflateSegments(
     storedBlocks(new Uint8Array(), { final: true }),
   ]);
   return decompress(stream, { chunkSize: stream.byteLength * USUAL_RATIO });
+}
+
+/** Decompresses so many bytes, outside of the main thread. Rejects if there are more, or they have another checksum. */
+export async function gunzip(member: Uint8Array, bytes: number): Promise<Uint8Array> {
+  return decompressMember(member, {
+    chunkSize: Math.max(bytes + 1, 64),
+    maxOutputLength: Math.max(bytes, 1),
+  });
 }
 
 /** Returns texts with the text between them. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogSyntax, EntryTexts } from '@krmhub/catalog';
+import type { CatalogSyntax, EntryTexts, NameRange } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
@@ -17,10 +17,14 @@ const SIZES_PAGE = 2_000;
 
 /** A name before all others. */
 const FIRST: FunctionName = { group: '', kind: '' };
+/** A name after all others. */
+const LAST: FunctionName = { group: '\u{10ffff}', kind: '' };
 
 interface Position extends FunctionName {
   catalog: string;
   serial: number;
+  endGroup: string;
+  endKind: string;
 }
 
 const FROM = {
@@ -29,6 +33,7 @@ const FROM = {
   postgres: 'FROM catalog_function AS place JOIN entry ON entry.digest = place.entry',
 };
 const AT = `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (:group, :kind)
+  AND (place.group_name, place.kind) < (:endGroup, :endKind)
   AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
 const IN_ORDER = 'ORDER BY place.group_name, place.kind';
 const NAME = 'place.group_name AS "group", place.kind';
@@ -128,6 +133,12 @@ export function entryTexts({
     });
   }
 
+  const positionOf = (
+    catalog: string,
+    serial: number,
+    { from: { group, kind } = FIRST, to = LAST }: NameRange,
+  ): Position => ({ catalog, serial, group, kind, endGroup: to.group, endKind: to.kind });
+
   /** Yields pages of about the same size, each of one state. */
   async function* pages(texts: typeof TEXTS.both, start: Position): AsyncIterable<Row[]> {
     let position = start;
@@ -144,21 +155,21 @@ export function entryTexts({
   }
 
   return {
-    async *entryTexts(catalog, serial, { group, kind } = FIRST) {
-      for await (const rows of pages(TEXTS.both, { catalog, serial, group, kind })) {
+    async *entryTexts(catalog, serial, range = {}) {
+      for await (const rows of pages(TEXTS.both, positionOf(catalog, serial, range))) {
         yield* rows as EntryTexts[];
       }
     },
-    async *entryPages(catalog, serial, syntax, { group, kind } = FIRST) {
-      for await (const rows of pages(TEXTS[syntax], { catalog, serial, group, kind })) {
+    async *entryPages(catalog, serial, syntax, range = {}) {
+      for await (const rows of pages(TEXTS[syntax], positionOf(catalog, serial, range))) {
         yield rows.map((row) => row[syntax]!);
       }
     },
     async entryBytes(catalog, serial) {
       const sum = { yaml: 0, json: 0 };
       for (let from = FIRST; ; ) {
-        const position = { catalog, serial, ...from };
-        const rows = await readOne(() => sizes.all(position));
+        const position = positionOf(catalog, serial, { from });
+        const rows = await readOne(() => sizes.all({ ...position }));
         for (const row of rows) {
           sum.yaml += row.yaml;
           sum.json += row.json;
