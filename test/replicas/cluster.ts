@@ -34,6 +34,9 @@ export interface Connections {
   s3: TcpProxy;
 }
 
+/** Where nothing listens. */
+const NOWHERE = 'http://127.0.0.1:9';
+
 /** One process of the registry, which can end and start again with its data folder. */
 export class Replica {
   readonly name: string;
@@ -41,7 +44,7 @@ export class Replica {
   readonly #data: string;
   readonly #start: () => Promise<RunningRegistry>;
   #running: RunningRegistry | undefined;
-  #url = 'http://127.0.0.1:9';
+  #url = NOWHERE;
   #paused = false;
 
   constructor(
@@ -58,7 +61,7 @@ export class Replica {
     this.#start = start;
   }
 
-  /** Where it listens, or listened: its port changes with each start. */
+  /** Where it listens. Its port changes with each start: a process of another registry may have the old one by now. */
   get url(): string {
     return this.#url;
   }
@@ -92,6 +95,7 @@ export class Replica {
     if (running === undefined) return 0;
     this.resume();
     this.#running = undefined;
+    this.#url = NOWHERE;
     return running.stop(signal);
   }
 
