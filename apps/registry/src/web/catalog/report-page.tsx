@@ -8,7 +8,7 @@ import { Empty } from '../parts/empty.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
 import { CatalogHead } from './catalog-head.js';
@@ -376,7 +376,7 @@ function SourceEntries({
                 <span class="place-name">
                   entry {entry}{' '}
                   {group === undefined || kind === undefined ? null : (
-                    <Text value={`${group}/${kind}`} max={160} />
+                    <Reference value={`${group}/${kind}`} max={160} />
                   )}
                 </span>
                 <p>

@@ -16,8 +16,8 @@ export function Text({ value, max }: { value: string; max?: number }) {
 }
 
 /** An address or a reference, which a narrow line breaks after a slash instead of within a word. */
-export function Reference({ value, max }: { value: string; max: number }) {
-  const parts = visibleText(cutText(value, max)).split(/(?<=[^/]\/)(?=[^/])/);
+export function Reference({ value, max }: { value: string; max?: number }) {
+  const parts = visibleText(max === undefined ? value : cutText(value, max)).split(/(?<=[^/]\/)(?=[^/])/);
   return (
     <bdi>
       {parts.map((part, index) => (
@@ -33,10 +33,10 @@ export function Reference({ value, max }: { value: string; max: number }) {
 /** An address from publishers: a link if it is http or https, otherwise text. */
 export function ExternalLink({ url, text = url }: { url: string; text?: string }) {
   const isWeb = /^https?:$/.test(parseUrl(url)?.protocol ?? '');
-  if (!isWeb) return <Text value={text} />;
+  if (!isWeb) return <Reference value={text} />;
   return (
     <a class="external" href={url} rel="nofollow noopener noreferrer">
-      <Text value={text} />
+      <Reference value={text} />
     </a>
   );
 }
