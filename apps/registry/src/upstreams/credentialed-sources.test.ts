@@ -65,6 +65,23 @@ it('a source with credentials needs a catalog whose readers the Access document 
   expect(await apply('images', 'oci://ghcr.example/team/catalog:1')).toEqual([201, undefined]);
 });
 
+it.each([
+  // As a parser of URLs reads them, all are of one of two hosts that the registry has credentials for.
+  ...['http:///HOST/c.yaml', 'http:////HOST/c.yaml', 'HTTP://HOST/c.yaml', 'http://@HOST/c.yaml'],
+  ...['http://:@HOST/c.yaml', 'http://127.1:PORT/c.yaml', 'http://0x7f000001:PORT/c.yaml'],
+  ...['http://%31%32%37.0.0.1:PORT/c.yaml', 'http://2130706433:PORT/c.yaml?a=://b'],
+  ...['https:///ghcr.example/c.yaml', 'https://ghcr。example/c.yaml', 'https://GHCR.example.:443/c.yaml'],
+  ...['git::http:/HOST/r.git//c.yaml', 'git::http:HOST/r.git//c.yaml', 'git::http:///HOST/r.git//c.yaml'],
+  ...['git::https:/ghcr.example/r.git//c.yaml', 'git::https:ghcr.example/r.git//c.yaml?ref=v1'],
+  ...['git::https://ghcr.example./r.git//c.yaml', 'git::HTTPS:GHCR.example.:443/r.git//c.yaml'],
+  ...['git::https://@ghcr.example/r.git//c.yaml', 'oci://GHCR.EXAMPLE/team/catalog:1'],
+])('a source with credentials is refused in any spelling: %s', async (spelling) => {
+  await addCredentials();
+  const { host, port } = new URL(upstream.origin);
+  const url = spelling.replace('HOST', host).replace('PORT', port);
+  expect(await apply('theirs', url)).toEqual([409, expect.stringContaining('credentials for the source')]);
+});
+
 it('a catalog that was applied before stays, with a warning in its report', async () => {
   const url = `${upstream.origin}/catalog.yaml`;
   expect(await apply('theirs', url)).toEqual([201, undefined]);

@@ -1,4 +1,10 @@
-import type { AccessRules, CatalogReader, Recipe } from '@krmhub/catalog';
+import {
+  type AccessRules,
+  type CatalogReader,
+  type Recipe,
+  readUpstreamAddress,
+  type UpstreamCatalog,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
@@ -23,7 +29,7 @@ export async function exposedSources(
   if (file === undefined || access.rules.namesCatalog(name)) return [];
   const hosts = new Set([...(await readCredentialsFile(file)).keys()].map(hostOf));
   return sources.flatMap(({ name: source, catalog }) =>
-    catalog !== undefined && hosts.has(hostOf(catalog.url)) ? [source] : [],
+    catalog !== undefined && hosts.has(hostOfSource(catalog)) ? [source] : [],
   );
 }
 
@@ -59,8 +65,19 @@ export function exposure(source: string): string {
   return `the registry has credentials for the source ${source}, and the Access document does not say who may read the catalog`;
 }
 
-/** Sources of every type have a host, and only those over HTTP an origin. Default ports do not count. */
+/** The host of a source, of which the fetcher has read the address: a URL has more spellings than `https://HOST/`. */
+function hostOfSource(catalog: UpstreamCatalog): string | undefined {
+  const read = readUpstreamAddress(catalog);
+  if (!read.ok || read.address.type === 'file') return undefined;
+  const { address } = read;
+  if (address.type === 'oci') return hostOf(`https://${address.reference.split('/')[0]}`);
+  return hostOf(address.type === 'git' ? address.repository : address.url);
+}
+
+/** Schemes and default ports do not count, and neither does the last dot of a name, which git drops. */
 function hostOf(url: string): string | undefined {
-  const host = /:\/\/(?:[^/?#]*@)?([^/?#]+)/.exec(url)?.[1];
-  return host === undefined ? undefined : parseUrl(`https://${host}`)?.host.replace(/:80$/, '');
+  const { host = '' } = parseUrl(url) ?? {};
+  return parseUrl(`https://${host}`)
+    ?.host.replace(/:80$/, '')
+    .replace(/\.(?=$|:)/, '');
 }
