@@ -57,6 +57,12 @@ describe('a file source', () => {
       'team/../../secret',
       'environment',
       '..',
+      // No answer tells which files of the machine exist.
+      '../none',
+      '/etc/none/none',
+      '/etc/passwd/none',
+      'up/none',
+      'team/../../none/none',
     ]) {
       expect([file, await catchFailure(fetcher.fetch(asking(file)))]).toMatchObject([
         file,

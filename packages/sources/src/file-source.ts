@@ -91,18 +91,32 @@ async function readFolderBelow(
   return files.bytes();
 }
 
-/** Resolves links. The target has to be below the folder. */
+/** Resolves links. The target has to be below the folder. Outside of it, a file that is missing is as one that is there. */
 async function realPathBelow(folder: string, name: string): Promise<string> {
-  const real = await realpath(path.resolve(folder, name)).catch((error: unknown) => {
-    throw unreadable(name, error);
+  const written = path.resolve(folder, name);
+  const real = await realpath(written).catch(async (error: unknown) => {
+    const isInside = isBelow(folder, await nearestRealPath(path.dirname(written)));
+    throw isInside ? unreadable(name, error) : outside(name);
   });
-  const below = path.relative(folder, real);
-  if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new SourceFailure('forbidden-address', `${quote(name)} is outside the folder for file sources`, {
-      hint: 'Use a file in the folder. Links to other folders are not followed.',
-    });
-  }
+  if (!isBelow(folder, real)) throw outside(name);
   return real;
+}
+
+/** Resolves the links of a path, or of the nearest folder above it that can be resolved. */
+async function nearestRealPath(written: string): Promise<string> {
+  const above = path.dirname(written);
+  return realpath(written).catch(() => (above === written ? written : nearestRealPath(above)));
+}
+
+function isBelow(folder: string, real: string): boolean {
+  const below = path.relative(folder, real);
+  return below !== '..' && !below.startsWith(`..${path.sep}`) && !path.isAbsolute(below);
+}
+
+function outside(name: string): SourceFailure {
+  return new SourceFailure('forbidden-address', `${quote(name)} is outside the folder for file sources`, {
+    hint: 'Use a file in the folder. Links to other folders are not followed.',
+  });
 }
 
 async function readFileBelow(
