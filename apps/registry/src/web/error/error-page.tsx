@@ -99,7 +99,7 @@ function Hint({ hint, near }: { hint: string; near: readonly NearName[] }) {
 const MARKED = /`([^`]*)`|(?<= )(\/|\/docs|\/api|\/operate|\/owners)(?=[ .,]|$)/;
 
 /** Shows commands, which are in backticks, as code, and paths of pages as links. */
-function Words({ text }: { text: string }) {
+export function Words({ text }: { text: string }) {
   const { at } = useSite();
   const parts = text.slice(0, MAX_MESSAGE).split(MARKED);
   return (

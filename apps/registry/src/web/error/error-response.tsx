@@ -10,6 +10,7 @@ import { failureResponse, problemResponse } from '../../http/problem-response.js
 import { TooManyRequests } from '../../http/too-many-requests.js';
 import { MissingName } from '../../store/missing-name.js';
 import { errorsWithPage } from '../accepts-page.js';
+import { isOperatorPath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
 import { ErrorPage } from './error-page.js';
@@ -45,9 +46,9 @@ export function errorResponse(
   });
 }
 
-/** Whether the registry hides something, and nobody is signed in. */
+/** Whether the registry hides something, and nobody is signed in. Pages for operators ask for that themselves. */
 function maySeeMore(c: RegistryContext): boolean {
-  return c.get('findVisitor') !== undefined && c.get('visitor') === undefined;
+  return !isOperatorPath(c.req.path) && c.get('findVisitor') !== undefined && c.get('visitor') === undefined;
 }
 
 /** Counts an error page as a read if the request was not counted; returns the refusal if that exceeds the limit. */

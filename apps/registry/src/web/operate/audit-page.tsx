@@ -3,7 +3,7 @@ import { AUDIT_ACTIONS, describeAction } from '@krmhub/schema';
 import { operateAuditPath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -82,8 +82,8 @@ function AuditItem({ row }: { row: AuditRow }) {
   return (
     <li id={`row-${sequence}`}>
       <p>
-        <Time at={row.at} /> <b title={describeAction(action)}>{action}</b> <Text value={object} max={500} />{' '}
-        by{' '}
+        <Time at={row.at} /> <b title={describeAction(action)}>{action}</b>{' '}
+        <Reference value={object} max={500} /> by{' '}
         <a href={at(operateAuditPath({ actor: credential ?? actor }))}>
           <Text value={actor} max={100} />
         </a>{' '}

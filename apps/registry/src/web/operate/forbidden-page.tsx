@@ -1,5 +1,6 @@
 import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { KrmhubError } from '@krmhub/schema';
+import { Words } from '../error/error-page.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
 import { useOperator } from './operator.js';
@@ -23,7 +24,7 @@ export function ForbiddenPage({ error, needs }: { error: KrmhubError; needs?: To
       )}
       {error.hint === undefined ? null : (
         <p>
-          <Text value={error.hint} max={2_000} />
+          <Words text={error.hint} />
         </p>
       )}
     </div>
