@@ -162,6 +162,7 @@ const GUARDS: Guards = {
     sight().catalog(name) ? call(name, serial, syntax, range) : nothing(),
   entryBytes: 'unseen',
   entries: 'unseen',
+  entryTextsOf: 'unseen',
   segments: ofCatalog(undefined),
   segmentLines: (call, sight) => (name) => (sight().catalog(name) ? call(name) : nothing()),
   missingSegments: 'unseen',

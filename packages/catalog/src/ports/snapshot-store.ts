@@ -140,6 +140,8 @@ export interface EntryReader {
   entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
   /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
   entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
+  /** Returns the texts of rendered entries as bytes, by digest, without those that are missing. */
+  entryTextsOf(digests: readonly Digest[]): Promise<Map<Digest, Record<CatalogSyntax, Uint8Array>>>;
 }
 
 /** Reads the segments of newest snapshots. */

@@ -144,20 +144,20 @@ async function* mergedEntries(
 ): AsyncIterable<{ earlier?: EntryTexts; entry?: EntryTexts }> {
   const changes = changed.filter((one) => isInRange(one, range)).sort(compareFunctionNames);
   let at = 0;
-  let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
+  let read: Awaited<ReturnType<EntryReader['entryTextsOf']>> = new Map();
   const next = async (): Promise<{ entry?: EntryTexts }> => {
     const { group, kind, entry: digest } = changes[at]!;
     if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
       const batch = changes.slice(at, at + SERVER_LIMITS.buildBatch).flatMap(({ entry }) => entry ?? []);
-      read = await store.entries(batch.filter((one) => !known.has(one)));
+      read = await store.entryTextsOf(batch.filter((one) => !known.has(one)));
     }
     at += 1;
     if (digest === undefined) return {};
-    const entry = known.get(digest) ?? read.get(digest);
-    if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
-    return {
-      entry: { group, kind, digest, yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) },
-    };
+    const entry = known.get(digest);
+    const texts = entry && { yaml: Buffer.from(entry.yaml), json: Buffer.from(entry.json) };
+    const { yaml, json } = texts ?? read.get(digest) ?? {};
+    if (yaml === undefined || json === undefined) throw new Error(`the store has no entry ${digest}`);
+    return { entry: { group, kind, digest, yaml, json } };
   };
   for await (const current of store.entryTexts(header.name, serial, range)) {
     while (at < changes.length && compareFunctionNames(changes[at]!, current) < 0) yield await next();

@@ -31,8 +31,8 @@ const MAX_WRITES_TOGETHER = 8;
  * the disk.
  */
 const MAX_LOG_PAGES = 8_000;
-/** The same while parts of a large change are written: moving the log less often writes fewer pages several times. */
-const MAX_LOG_PAGES_OF_PARTS = 16_000;
+/** The same of a large change, 128 MB: moving the log less often writes fewer pages several times. */
+const MAX_LOG_PAGES_OF_LARGE = 32_000;
 const USUAL_LOG_PAGES = 1_000;
 /** Milliseconds after which a check reports that the database cannot be written. */
 const CHECK_PATIENCE_MS = 3_000;
@@ -219,10 +219,10 @@ function writeTogether(
     });
   });
 
-  /** The next commit that syncs the log syncs this one too. */
-  const writePart = (writes: readonly PendingWrite<unknown>[]) => {
-    client.pragma('synchronous = NORMAL');
-    client.pragma(`wal_autocheckpoint = ${MAX_LOG_PAGES_OF_PARTS}`);
+  const writeLarge = (writes: readonly PendingWrite<unknown>[]) => {
+    // The next commit that syncs the log syncs this one too.
+    if (writes[0]!.isPart) client.pragma('synchronous = NORMAL');
+    client.pragma(`wal_autocheckpoint = ${MAX_LOG_PAGES_OF_LARGE}`);
     try {
       return transaction.immediate(writes);
     } finally {
@@ -234,7 +234,7 @@ function writeTogether(
   return writeQueue<unknown>(MAX_WRITES_TOGETHER, async (writes) => {
     await log?.recover();
     const write = () => ({
-      settled: writes[0]!.isPart && log === undefined ? writePart(writes) : transaction.immediate(writes),
+      settled: writes[0]!.isLarge && log === undefined ? writeLarge(writes) : transaction.immediate(writes),
       // At once: a read after the commit must find a sync to wait for.
       synced: log?.sync(),
     });

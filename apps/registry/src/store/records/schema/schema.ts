@@ -317,7 +317,6 @@ export const catalogFunctions = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.catalog, table.group, table.kind, table.fromSerial] }),
     index('catalog_function_serial').on(table.catalog, table.fromSerial),
-    index('catalog_function_name').on(table.group, table.kind),
     index('catalog_function_folded').on(table.group, sql`lower(${table.kind})`),
     index('catalog_function_entry').on(table.entry),
     index('catalog_function_held')

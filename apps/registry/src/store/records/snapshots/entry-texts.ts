@@ -3,7 +3,7 @@ import type { CatalogSyntax, EntryTexts, NameRange } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
-import { text, type Work } from '../../sql/statement.js';
+import { fromList, text, type Work } from '../../sql/statement.js';
 
 /** Bytes of the entries that are read before other work runs: about 2 ms. */
 const PAGE_BYTES = 262_144;
@@ -72,6 +72,18 @@ const large = (syntax: CatalogSyntax) => {
 };
 const LARGE_TEXT = { yaml: large('yaml'), json: large('json') };
 
+const ofDigests = text<{ digest: Digest; yaml: Buffer; json: Buffer }>(
+  fromList(
+    (
+      list,
+      join,
+      dialect,
+    ) => `SELECT digest, ${BYTES[dialect]('yaml')} AS yaml, ${BYTES[dialect]('json')} AS json
+       FROM ${list} ${join} entry ON digest = wanted.value ->> 0`,
+    ':digests',
+  ),
+);
+
 const sizesIn = (from: string) =>
   `SELECT ${NAME}, octet_length(entry.yaml) AS yaml, octet_length(entry.json) AS json
    ${from} WHERE ${AT} ${IN_ORDER} LIMIT ${SIZES_PAGE}`;
@@ -117,7 +129,7 @@ const after = ({ group, kind }: FunctionName): FunctionName => ({ group, kind: `
 export function entryTexts({
   read,
   readOne,
-}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryBytes'> {
+}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryBytes' | 'entryTextsOf'> {
   /** Most pages need one statement. */
   async function readPage(
     { syntaxes, statement }: typeof TEXTS.both,
@@ -164,6 +176,12 @@ export function entryTexts({
       for await (const rows of pages(TEXTS[syntax], positionOf(catalog, serial, range))) {
         yield rows.map((row) => row[syntax]!);
       }
+    },
+    async entryTextsOf(digests) {
+      if (digests.length === 0) return new Map();
+      const wanted = JSON.stringify(digests.map((digest) => [digest]));
+      const rows = await readOne(() => ofDigests.all({ digests: wanted }));
+      return new Map(rows.map(({ digest, ...bytes }) => [digest, bytes]));
     },
     async entryBytes(catalog, serial) {
       const sum = { yaml: 0, json: 0 };

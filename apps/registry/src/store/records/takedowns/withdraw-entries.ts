@@ -6,7 +6,8 @@ import { removeSegmentWith } from '../snapshots/segments.js';
 
 const holdingIn = (condition: string) =>
   `SELECT catalog, from_serial AS "fromSerial", to_serial AS "toSerial", entry FROM catalog_function
-   WHERE group_name = :group AND kind = :kind AND EXISTS (SELECT 1 FROM ${condition})
+   WHERE group_name = :group AND lower(kind) = lower(:kind) AND kind = :kind
+     AND EXISTS (SELECT 1 FROM ${condition})
    ORDER BY catalog, from_serial`;
 const holding = text<{
   catalog: string;

@@ -101,10 +101,12 @@ const AFTER = '(group_name, kind) > (:group, :kind)';
 const namesAfter = text<FunctionName>(
   `SELECT group_name AS "group", kind FROM (
      SELECT * FROM (
-       SELECT group_name, kind FROM function WHERE ${AFTER} ORDER BY group_name, kind LIMIT :limit) AS own
+       SELECT group_name, kind_folded AS kind FROM function WHERE (group_name, kind_folded) > (:group, :kind)
+       ORDER BY group_name, kind_folded LIMIT :limit) AS own
      UNION SELECT * FROM (
-       SELECT DISTINCT group_name, kind FROM catalog_function WHERE ${AFTER}
-       ORDER BY group_name, kind LIMIT :limit) AS placed) AS named
+       SELECT DISTINCT group_name, lower(kind) AS kind FROM catalog_function
+       WHERE (group_name, lower(kind)) > (:group, :kind)
+       ORDER BY group_name, lower(kind) LIMIT :limit) AS placed) AS named
    ORDER BY group_name, kind LIMIT :limit`,
 );
 const changedAfter = text<FunctionName>(
@@ -168,7 +170,7 @@ function markOf({
   return JSON.stringify([type, at, group_name, kind, release, digest, catalog, serial]);
 }
 
-/** Returns functions of the registry and of catalogs after a name, in order. */
+/** Returns functions of the registry and of catalogs after a name, in order, with kinds in lower case. */
 export function namePage(after: FunctionName, limit: number): Work<FunctionName[]> {
   return namesAfter.all({ ...after, limit });
 }
