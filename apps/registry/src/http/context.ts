@@ -80,6 +80,8 @@ export interface RequestVariables {
   isWholeSinceToken?: boolean;
   /** Rejects if the token of the request has been revoked since, has expired, or has lost the right to the request. */
   recheckToken?: () => Promise<TokenRecord>;
+  /** The token of the request, as it was read last. */
+  latestToken?: TokenRecord;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
   recheckReader?: () => Promise<CheckedReader>;
   /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */

@@ -205,7 +205,7 @@ it('is what it became while a proof was looked for', async () => {
     expect((await claim(await tokenOf('rivals'), 'rivals')).status).toBe(200);
     prove('platform');
   });
-  const claiming = claimGroup(deps, asked, token, { origin, recheck: async () => undefined });
+  const claiming = claimGroup(deps, asked, token, { origin, recheck: async () => token });
   await expect(claiming).rejects.toMatchObject({ code: 'forbidden' });
   expect((await owners())[0]).toBe('new.example.com rivals dns');
   // With a token that is revoked.
@@ -215,7 +215,14 @@ it('is what it became while a proof was looked for', async () => {
   await expect(claimGroup(deps, moved, token, { origin, recheck })).rejects.toMatchObject({
     code: 'unauthorized',
   });
-  expect(await owners()).toHaveLength(2);
+  // With a token that is not of the team any more, and of a group that an administrator gives to another team.
+  const stranger = { ...token, team: 'rivals' };
+  const left = claimGroup(deps, moved, token, { origin, recheck: async () => stranger });
+  await expect(left).rejects.toMatchObject({ code: 'forbidden' });
+  meanwhile(() => apply(accessWith(', {pattern: next.example.com, owner: rivals}')));
+  const given = claimGroup(deps, moved, token, { origin, recheck: async () => token });
+  await expect(given).rejects.toMatchObject({ code: 'conflict' });
+  expect((await store.ownerClaims()).map(({ group }) => group)).toEqual(['new.example.com']);
 });
 
 /** Dependencies with which something happens once while the next proof is looked for, before its result is used. */

@@ -15,7 +15,7 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
-import { isAdministrator, type recheckToken, refuseLacking } from '../http/auth/authorize.js';
+import { isAdministrator, refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -38,7 +38,7 @@ export function claimGroup(
   deps: OwnerClaimDeps,
   claim: OwnerClaim,
   token: TokenRecord,
-  { origin, recheck }: { origin: RequestOrigin; recheck: ReturnType<typeof recheckToken> },
+  { origin, recheck }: { origin: RequestOrigin; recheck: () => Promise<TokenRecord> },
 ): Promise<OwnerClaimRecord> {
   return untilUnchanged(claim.group, async () => {
     const replaces = await findClaim(deps, claim.group);
@@ -58,9 +58,12 @@ export function claimGroup(
         hint: howToProve(claim, registry),
       });
     }
+    // What it may do can have ended meanwhile.
+    const again = await recheck();
+    await deps.access.reload(deps.store);
+    const { rules: current } = deps.access;
     // An owner that the token may not know is told only to those who control the domain.
-    refuseClaim(rules, claim, token, owner);
-    await recheck();
+    refuseClaim(current, claim, again, current.ownerOf(claim.group));
     const at = deps.clock().toISOString();
     const by = actorName(token);
     const record = { ...claim, claimedAt: at, claimedBy: by, checkedAt: at };

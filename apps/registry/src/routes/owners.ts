@@ -2,7 +2,13 @@ import { ClaimRequest, type OwnerList, type VerifiedOwner } from '@krmhub/api/ow
 import { ROUTES } from '@krmhub/api/routes';
 import type { AuditStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
-import { type Authority, authenticate, authorize, recheckToken } from '../http/auth/authorize.js';
+import {
+  type Authority,
+  authenticate,
+  authorize,
+  latestToken,
+  recheckToken,
+} from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -21,12 +27,16 @@ export function ownerRoutes(
   });
 
   serveRoute(app, ROUTES.claimGroup, async (c, { params: { group } }) => {
-    const token = await authenticate(c, deps);
+    const first = await authenticate(c, deps);
     const wanted = await readJsonBody(c, ClaimRequest);
+    const token = latestToken(c, first);
     const { origin } = callerOf(c, token);
     const claim = await claimGroup(deps, { group, ...wanted }, token, {
       origin,
-      recheck: recheckToken(c),
+      recheck: async () => {
+        await recheckToken(c)();
+        return latestToken(c, token);
+      },
     });
     return c.json(ownerDetail(deps.access.rules, claim));
   });

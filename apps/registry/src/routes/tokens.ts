@@ -4,7 +4,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authenticate, refuseLacking } from '../http/auth/authorize.js';
+import { authenticate, latestToken, refuseLacking } from '../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../http/auth/caller.js';
 import type { TokenDeps } from '../http/auth/issue-token.js';
 import { issueToken, refuseRevocation, revokeToken, visibleTokens } from '../http/auth/issue-token.js';
@@ -40,10 +40,11 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   });
 
   serveRoute(app, ROUTES.createToken, async (c) => {
-    const by = await authenticate(c, deps);
+    const first = await authenticate(c, deps);
     // Without a right, the body is not read.
-    if (by.user === undefined) refuseLacking(deps.access.rules, by, 'admin');
+    if (first.user === undefined) refuseLacking(deps.access.rules, first, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
+    const by = latestToken(c, first);
     const { token, secret } = await issueToken(deps, wanted, by, {
       ...callerOf(c, by),
       signIn: c.get('signIn'),

@@ -9,7 +9,7 @@ import {
 } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type TrustedPublisher as PublisherRecord, publisherTarget } from '@krmhub/catalog';
-import { type Authority, authenticate } from '../http/auth/authorize.js';
+import { type Authority, authenticate, latestToken } from '../http/auth/authorize.js';
 import { callerOf, requestOrigin } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -33,15 +33,17 @@ export function trustedPublisherRoutes(app: RegistryApp, deps: ExchangeDeps & Au
   });
 
   serveRoute(app, ROUTES.addPublisher, async (c) => {
-    const token = await authenticate(c, deps);
+    const first = await authenticate(c, deps);
     const wanted = await readJsonBody(c, AddPublisherRequest);
+    const token = latestToken(c, first);
     const publisher = await addPublisher(deps, wanted, token, callerOf(c, token).origin);
     return c.json(publisherDetail(publisher), 201, NO_STORE);
   });
 
   serveRoute(app, ROUTES.checkPublishers, async (c) => {
     const token = await authenticate(c, deps);
-    const checked = await checkPublishers(deps, await readJsonBody(c, CheckPublishersRequest), token);
+    const asked = await readJsonBody(c, CheckPublishersRequest);
+    const checked = await checkPublishers(deps, asked, latestToken(c, token));
     const result: CheckedPublishers = {
       publishers: checked.map(({ publisher, problems }) => ({
         id: publisher.id,

@@ -150,7 +150,10 @@ async function begin(
     const { token, problem, signIn } = checked;
     c.set('actor', { id: token.id, name: actorName(token) });
     c.set('signIn', signIn);
-    if (problem === undefined) return token;
+    if (problem === undefined) {
+      c.set('latestToken', token);
+      return token;
+    }
     const message = `${credentialText(token)} is ${problem.is}`;
     if (problem.isAway !== true) throw refuse(message, problem.hint);
     throw new KrmhubError('unavailable', message, defined({ hint: problem.hint }));
@@ -177,6 +180,11 @@ export function recheckToken(c: RegistryContext): () => Promise<void> {
   return async () => {
     await c.get('recheckToken')?.();
   };
+}
+
+/** The token of a request as it was read last: what its user may do can end while the body comes. */
+export function latestToken(c: RegistryContext, token: TokenRecord): TokenRecord {
+  return c.get('latestToken') ?? token;
 }
 
 /** As `recheckToken`, after the body has come: there was nothing to wait for if it was there before the token was read. */

@@ -1,3 +1,4 @@
+import type { UserRecord } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyAccess } from '../../testing/access.js';
@@ -8,6 +9,8 @@ import {
   releasePath,
   type TestRegistry,
 } from '../../testing/test-registry.js';
+import { userSignedIn } from '../../testing/user-session.js';
+import { createToken } from './tokens.js';
 
 /** A token is checked before the body of a request, which a client can send as slowly as it likes. */
 
@@ -133,5 +136,78 @@ grants:
     expect(
       (await registry.parts.store.release('example.com', set.kind, set.release))?.yanked,
     ).toBeUndefined();
+  });
+});
+
+describe('a group that a user loses while the body of a request arrives', () => {
+  const groups = ['admins', 'labels'];
+  const publisher = {
+    ...{ group: 'example.com', provider: 'github' },
+    settings: { repository: 'example/functions', workflow: 'release.yml' },
+  };
+  const robot = { ...JSON.parse(admin), robot: true, expiresInDays: 30 };
+  const typed = {
+    ...{ target: 'example.com', provider: 'github', pins: '', issuer: '', keys: '' },
+    settings: 'repository=example/functions\nworkflow=release.yml\n',
+  };
+  const typedRobot = {
+    ...{ name: 'second', scopes: 'admin', groups: '*', repositories: '*' },
+    ...{ expiresInDays: '30', robot: 'on' },
+  };
+
+  it.each([
+    ['a trusted publisher', '/api/v1/trusted-publishers', publisher],
+    ['a robot token', '/api/v1/tokens', robot],
+    ['a trusted publisher, by a form', '/operate/publishers', typed],
+    ['a robot token, by a form', '/operate/tokens/new', typedRobot],
+  ])('does not make %s', async (_, target, wanted) => {
+    await applyAccess(
+      registry,
+      `teams:
+- {name: admins, members: [{ssoGroup: admins}]}
+- {name: labels, members: [{ssoGroup: labels}]}
+groups: [{pattern: example.com, owner: labels}]
+grants: [{to: {team: admins}, may: [admin], in: {group: "*"}}]
+`,
+    );
+    const isForm = target.startsWith('/operate/');
+    const send = async (meanwhile: (user: UserRecord) => Promise<void>) => {
+      const { store } = registry.parts;
+      const browser = await userSignedIn(registry, { groups });
+      const { user } = browser;
+      const all = { groups: ['*'], repositories: ['*'], scopes: ['publish', 'admin'] as const };
+      const by = { now: new Date(), by: 'Ada' };
+      const { secret } = await createToken(store, { name: 'laptop', ...all, user }, by);
+      const formKey = isForm ? await browser.formKey() : '';
+      const body = new ReadableStream(
+        {
+          async pull(controller) {
+            await meanwhile(user);
+            const form = new URLSearchParams({ formKey, ...(wanted as Record<string, string>) });
+            controller.enqueue(Buffer.from(isForm ? form.toString() : JSON.stringify(wanted)));
+            controller.close();
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const headers: Record<string, string> = isForm
+        ? {
+            'Content-Type': 'application/x-www-form-urlencoded',
+            Origin: 'http://registry.test',
+            Cookie: browser.cookie,
+          }
+        : { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+      const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
+      const { status } = await registry.request(target, init);
+      const made = (await store.tokens()).filter(({ name }) => name === 'second').length;
+      return [status, made + (await store.trustedPublishers()).length];
+    };
+    const lost = await send(async ({ issuer, subject, name }) => {
+      const at = registry.parts.clock().toISOString();
+      const none = { issuer, subject, name, groups: [] };
+      await registry.parts.store.confirmUser(none, { at, isSignIn: true });
+    });
+    expect(lost).toEqual([403, 0]);
+    expect(await send(async () => undefined)).toEqual([isForm ? 303 : 201, 1]);
   });
 });

@@ -21,6 +21,7 @@ import {
   authenticateSecret,
   authenticateToken,
   authenticateUser,
+  latestToken,
   recheckRight,
   refuseLacking,
 } from '../../http/auth/authorize.js';
@@ -127,7 +128,8 @@ export class OperatorPages {
         given.delete(FORM_KEY);
         if (key.length === 1 && belongsToSession(operator.session, key[0]!)) {
           const rules = this.#deps.access.rules;
-          return handler(c, { ...input, form: checkForm(given, schema) }, { ...operator, rules });
+          const current = { ...operator, token: latestToken(c, operator.token), rules };
+          return handler(c, { ...input, form: checkForm(given, schema) }, current);
         }
         if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
         throw new KrmhubError('forbidden', 'nothing was changed: the form belongs to an earlier session', {
