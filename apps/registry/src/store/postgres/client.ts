@@ -24,7 +24,6 @@ export async function connect(url: string): Promise<pg.Client> {
   let client: pg.Client | undefined;
   try {
     client = new PrimaryClient(clientConfig(url));
-    client.on('error', () => undefined);
     await client.connect();
     return client;
   } catch (error) {

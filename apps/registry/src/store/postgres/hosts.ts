@@ -10,13 +10,17 @@ export interface HostsConfig extends pg.ClientConfig {
   hosts?: readonly pg.ClientConfig[];
 }
 
-/** Connects to the host of a URL that is the primary server. The driver knows one host. */
+/**
+ * Connects to the host of a URL that is the primary server. The driver knows one host. A connection that the server ends
+ * fails the next statement; it is no error of the process, at no moment.
+ */
 export class PrimaryClient extends pg.Client {
   readonly #hosts: readonly pg.ClientConfig[];
 
   constructor(config: HostsConfig = {}) {
     super(config);
     this.#hosts = config.hosts ?? [];
+    this.on('error', () => undefined);
   }
 
   override connect(): Promise<pg.Client>;

@@ -34,7 +34,6 @@ export async function migratePostgres(url: string, { isMove = false, times = TIM
   let client: pg.Client | undefined;
   try {
     client = new PrimaryClient(writerConfig(url));
-    client.on('error', () => undefined);
     await client.connect();
     await refuseUnknownServer(client);
     const known = knownMigrations();

@@ -42,9 +42,8 @@ export function openPool(url: string, connections = MAX_CONNECTIONS): pg.Pool {
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
     idleTimeoutMillis: IDLE_MS,
   });
-  // A connection that breaks while it is unused has left the pool; one that is used fails the next statement.
+  // A connection that breaks while it is unused has left the pool.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

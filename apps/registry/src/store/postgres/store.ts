@@ -121,7 +121,6 @@ async function check(pool: pg.Pool, count: CountStatements, process: string | un
 async function erase(url: string, process: WritingProcess): Promise<void> {
   // It takes longer than the statements of a pool may.
   const client = new PrimaryClient(writerConfig(url));
-  client.on('error', () => undefined);
   try {
     await client.connect();
     await client.query(beginWrite(process));

@@ -34,7 +34,6 @@ export class ConnectionWatch {
   async #wait(id: string): Promise<void> {
     const client = new PrimaryClient(clientConfig(this.#url));
     this.#client = client;
-    client.on('error', () => undefined);
     try {
       await client.connect();
       // No such check on some systems: then a connection stays until the process that it waits for ends.

@@ -122,7 +122,6 @@ export class Heartbeat {
       query_timeout: limit,
       statement_timeout: limit,
     });
-    client.on('error', () => undefined);
     try {
       await client.connect();
       // Others give it up after they have noticed that, and so after `lost`.
