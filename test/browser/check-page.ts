@@ -14,7 +14,7 @@ export async function expectUsablePage(page: Page): Promise<void> {
 }
 
 /** Widths where the style sheet changes the layout, in CSS pixels. */
-const BREAKPOINTS = [36, 48, 54, 60, 64].map((rem) => 16 * rem);
+const BREAKPOINTS = [36, 48, 50, 60, 64].map((rem) => 16 * rem);
 /** Widths of screens from a small phone to a large desk. */
 const WIDTHS = [
   ...Array.from({ length: (1_920 - 320) / 40 + 1 }, (_, index) => 320 + 40 * index),
