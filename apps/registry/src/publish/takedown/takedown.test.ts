@@ -490,7 +490,9 @@ describe('a restored backup', () => {
 
 describe('a takedown during a read', () => {
   let meanwhile: (() => Promise<unknown>) | undefined;
-  const interrupt = async () => {
+  let during: 'releaseFiles' | 'segments' | 'segmentBytes';
+  const interrupt = async (read: typeof during) => {
+    if (read !== during) return;
     const work = meanwhile;
     meanwhile = undefined;
     await work?.();
@@ -502,12 +504,17 @@ describe('a takedown during a read', () => {
         ...store,
         async releaseFiles(...name) {
           const found = await store.releaseFiles(...name);
-          await interrupt();
+          await interrupt('releaseFiles');
           return found;
         },
-        async *entryPages(...snapshot) {
-          await interrupt();
-          yield* store.entryPages(...snapshot);
+        async segments(...snapshot) {
+          const found = await store.segments(...snapshot);
+          await interrupt('segments');
+          return found;
+        },
+        async segmentBytes(...segments) {
+          await interrupt('segmentBytes');
+          return store.segmentBytes(...segments);
         },
       }),
     });
@@ -516,19 +523,24 @@ describe('a takedown during a read', () => {
   });
 
   it('of the definition is its response', async () => {
+    during = 'releaseFiles';
     const { status, body } = await json<Problem>(`${releasePath(BAD)}/definition.yaml`);
     expect([status, body.code]).toEqual([410, 'gone']);
   });
 
-  it('of a snapshot lets the client try again', async () => {
-    const { newest } = (await registry.parts.store.catalog('default'))!;
-    const path = `/catalogs/default/snapshots/${newest!.serial}/catalog.yaml`;
-    const { status, body } = await json<Problem>(path);
-    expect([status, body.code, body.detail]).toEqual([
-      503,
-      'unavailable',
-      expect.stringContaining('was withdrawn just now'),
-    ]);
-    expect((await registry.request(path)).status).toBe(410);
-  });
+  it.each(['segments', 'segmentBytes'] as const)(
+    'of a snapshot lets the client try again (%s)',
+    async (read) => {
+      during = read;
+      const { newest } = (await registry.parts.store.catalog('default'))!;
+      const path = `/catalogs/default/snapshots/${newest!.serial}/catalog.yaml`;
+      const { status, body } = await json<Problem>(path);
+      expect([status, body.code, body.detail]).toEqual([
+        503,
+        'unavailable',
+        expect.stringContaining('was withdrawn just now'),
+      ]);
+      expect((await registry.request(path)).status).toBe(410);
+    },
+  );
 });
