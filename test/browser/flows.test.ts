@@ -202,7 +202,7 @@ suite('a user with a browser', () => {
         await page.getByRole('link', { name: 'Compare two releases' }).click();
         await page.getByLabel('From').selectOption('1.0.0');
         await page.getByLabel('To', { exact: true }).selectOption('2.0.0');
-        await page.getByRole('button', { name: 'Compare' }).click();
+        await page.getByRole('button', { name: 'Compare', exact: true }).click();
         await page.waitForURL(/from=1\.0\.0&to=2\.0\.0/);
         expect(await page.locator('main').textContent()).toContain('The API version v1beta1 is removed');
       },
