@@ -17,13 +17,23 @@ export function visibleSource(record: SourceRecord, sees: (name: FunctionName) =
   if (record.copy === undefined) return record;
   const visible = ({ group, kind = '' }: { group?: string; kind?: string }) =>
     group === undefined || sees({ group, kind });
-  const { invalid, completed } = record.copy;
+  const { invalid, invalidEntries, completed, completedEntries = completed?.length ?? 0 } = record.copy;
+  const seen = { invalid: invalid.filter(visible), completed: completed?.filter(visible) };
+  // A warning that does not say which group it names is for nobody: that group may be hidden by now.
+  const warnings = record.copy.warnings?.filter(
+    ({ group, like }) => like !== undefined && visible({ group }) && visible({ group: like }),
+  );
   return {
     ...record,
     copy: {
       ...record.copy,
-      invalid: invalid.filter(visible),
-      ...defined({ completed: completed?.filter(visible) }),
+      invalid: seen.invalid,
+      invalidEntries: invalidEntries - (invalid.length - seen.invalid.length),
+      ...defined({
+        completed: seen.completed,
+        completedEntries: completed && completedEntries - (completed.length - seen.completed!.length),
+        warnings,
+      }),
     },
   };
 }
@@ -47,7 +57,7 @@ export function reportSource({ source, url, failure, copy }: SourceRecord): Repo
       completed: copy.completed,
       completedEntries:
         copy.completed === undefined ? undefined : (copy.completedEntries ?? copy.completed.length),
-      warnings: copy.warnings,
+      warnings: copy.warnings?.map(({ code, group, message }) => ({ code, group, message })),
     }),
   };
 }
