@@ -87,8 +87,11 @@ describe('the owner of another group', () => {
     const [, gitlab] = issuers as [TestIssuer, TestIssuer];
     const wanted = { provider: 'gitlab', issuer: GITLAB, settings: { project: 'example/functions' } };
     expect((await add('ours.example.com', wanted)).status).toBe(201);
-    for (const [at, keys] of [gitlab.keySet(), { ...gitlab.keySet(), more: 1 }].entries()) {
-      const settings = { project: 'example/functions', ...(at === 0 ? {} : { file: 'x.yml' }) };
+    const [{ use: _, ...key }] = gitlab.keySet().keys as [JWK];
+    const more = [{ alg: 'ES256' }, { alg: 'PS256' }, { alg: undefined, key_ops: ['encrypt'] }, { oth: [] }];
+    const sets = more.map((one) => ({ keys: [{ ...key, ...one }] }));
+    for (const [at, keys] of [gitlab.keySet(), { ...gitlab.keySet(), more: 1 }, ...sets].entries()) {
+      const settings = { project: 'example/functions', ...(at === 0 ? {} : { file: `x${at}.yml` }) };
       expect((await add('a.example.com', { ...wanted, settings, keys: JSON.stringify(keys) })).status).toBe(
         201,
       );
@@ -117,6 +120,16 @@ describe('the owner of another group', () => {
     gitlab.isAway = true;
     registry.advance(90_000_000);
     expect((await exchange(await signBy(gitlab, JOB), ['ours.example.com'])).status).toBe(403);
+
+    // Nor one whose owner gave the keys, later.
+    const late = {
+      ...wanted,
+      settings: { project: 'late/functions' },
+      keys: JSON.stringify(gitlab.keySet()),
+    };
+    expect((await add('ours.example.com', late)).status).toBe(201);
+    const given = await signBy(gitlab, { ...JOB, project_path: 'late/functions' });
+    expect((await exchange(given, ['ours.example.com'])).status).toBe(201);
   });
 
   it('cannot stop a workflow by adding it', async () => {

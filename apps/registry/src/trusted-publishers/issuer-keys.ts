@@ -119,10 +119,16 @@ export function readKeys(value: JsonValue): JSONWebKeySet {
   return { keys: usable };
 }
 
-/** Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. */
+/**
+ * Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. It has
+ * only its numbers: what else the owner wrote, such as `alg`, would limit the key for other publishers that have it.
+ */
 export function givenKey(text: string, id: string): JSONWebKeySet {
   const { keys } = JSON.parse(text) as { keys: JsonValue[] };
-  return { keys: usableKeys(keys.filter((key) => isObject(key) && key.kid === id)) };
+  const usable = usableKeys(keys.filter((key) => isObject(key) && key.kid === id));
+  return {
+    keys: usable.map((key) => ({ ...importPublicKey(key).export({ format: 'jwk' }), kid: id }) as JWK),
+  };
 }
 
 function usableKeys(keys: readonly JsonValue[]): JWK[] {

@@ -111,7 +111,7 @@ interface Signer {
 
 /**
  * Returns the keys that can verify a token: those that the issuer serves, then those that were given for it. A key that
- * is both counts for all of their publishers. Rejects if there is none.
+ * is both is as the issuer serves it, and counts for all of their publishers. Rejects if there is none.
  */
 async function candidateKeys(
   named: readonly TrustedPublisher[],
@@ -123,8 +123,8 @@ async function candidateKeys(
   const add = ({ keys }: JSONWebKeySet, publishers: readonly TrustedPublisher[]) => {
     for (const key of keys.filter(({ kid }) => kid === keyId)) {
       const digest = keyDigest(key);
-      const others = found.get(digest)?.publishers ?? [];
-      found.set(digest, { key, publishers: [...others, ...publishers] });
+      const first = found.get(digest) ?? { key, publishers: [] };
+      found.set(digest, { key: first.key, publishers: [...first.publishers, ...publishers] });
     }
   };
   let problem = refused(`the publishers of ${issuer} have no key ${JSON.stringify(keyId)}`, HINT_KEYS);
