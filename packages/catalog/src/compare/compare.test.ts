@@ -263,6 +263,25 @@ const definitions: [before: FunctionDefinition, after: FunctionDefinition, ...ru
       withVersion({ runtime: { starlark: 'https://tools.example.com/v2/fn.star' } }),
       'download-changed',
     ],
+    ...['git::https://', 'git+https://', 'git::ssh://git@', 'https:/', 'oci://'].flatMap(
+      (start): typeof definitions => [
+        [
+          withScript(`${start}tools.example.com/r.git//v1`),
+          withScript(`${start}other.example.com/r.git//v1`),
+          'registry-changed',
+        ],
+        [
+          withScript(`${start}tools.example.com/r.git//v1`),
+          withScript(`${start}tools.example.com/r.git//v2`),
+          'download-changed',
+        ],
+      ],
+    ),
+    [
+      withScript('https://tools.example.com/fn.star'),
+      withScript('https://tools.example.com\\@other.example.com/fn.star'),
+      'registry-changed',
+    ],
   ];
 
 function nested(depth: number, innermost: JsonObject = text): JsonObject {

@@ -1,6 +1,7 @@
 /** Compares the references of two definitions: their digests and addresses. */
 
 import type { Path } from '@krmhub/schema/diagnostic';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import type { ChangedReference, ReportChange } from './runtime.js';
 
 /** Reports a reference that is pinned by digest only on one side. */
@@ -38,7 +39,11 @@ export function compareAddresses(
   else report('registry-changed', at, `the host of ${what} changed from ${was} to ${is}`);
 }
 
-/** Returns the host of a URL: the text between the scheme and the first slash. */
+/**
+ * Returns the host of an address, as what downloads it reads it: in `git::https://…` and `git+https://…`, that of the
+ * URL inside. The whole address if it has none, or if programs read different ones in it.
+ */
 function addressHost(address: string): string {
-  return /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)/i.exec(address)?.[1]?.toLowerCase() ?? address;
+  const host = parseUrl(address.replace(/^git(?:::|\+)/i, ''))?.host ?? '';
+  return host === '' || address.includes('\\') ? address : host.toLowerCase();
 }
