@@ -185,10 +185,11 @@ export class RepositoryAccess {
     const missing = this.#lacks(record, repository, action);
     if (missing === undefined) {
       await this.#refuseNewGroup(record, repository, action);
-      recheckRight(c, (again) => {
+      recheckRight(c, async (again) => {
         const lost = this.#lacks(again, repository, action);
         if (lost !== undefined)
           throw new KrmhubError('forbidden', `the token "${again.name}" does not have ${lost}`);
+        await this.#refuseNewGroup(again, repository, action);
       });
       return record;
     }

@@ -9,7 +9,7 @@ import {
 } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { isAdministrator, recheckToken } from '../http/auth/authorize.js';
+import { isAdministrator, latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
@@ -74,7 +74,7 @@ export async function deleteManifest(
   const token = await deps.repositoryAccess.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
   const change = newChange(deps, callerOf(c, token));
-  const remove = () => removeManifest(deps, named, { kind, token, change });
+  const remove = () => removeManifest(deps, named, { kind, token: latestToken(c, token), change });
   // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
     const fn = { group: kind.group, kind: kind.kindFolded };

@@ -53,7 +53,7 @@ export async function publishArtifact(
     caller,
     isAdministrator,
     recheck,
-  }: { tag: string; caller: Caller; isAdministrator: boolean; recheck: RecheckToken },
+  }: { tag: string; caller: Caller; isAdministrator: () => boolean; recheck: RecheckToken },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, caller);

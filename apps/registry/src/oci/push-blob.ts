@@ -1,6 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
+import { latestToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
@@ -113,9 +114,10 @@ async function receive(
   const stored = quota === undefined ? 0 : await deps.store.countBytes(upload.repository);
   // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
   const others = quota === undefined ? () => 0 : await deps.uploads.bytesOfOthers(upload);
-  const onlyScripts = canPushOnlyScripts(deps.access.rules, token, upload.repository);
+  const onlyScripts = () => canPushOnlyScripts(deps.access.rules, latestToken(c, token), upload.repository);
+  const onlyScriptsBefore = onlyScripts();
   const refuse = (size: number): void => {
-    if (onlyScripts) refuseLargeScript(size);
+    if (onlyScriptsBefore) refuseLargeScript(size);
     if (size > SERVER_LIMITS.maxBlobBytes) {
       throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
@@ -126,6 +128,8 @@ async function receive(
   try {
     refuse(upload.size + Number(c.req.header('content-length') ?? 0));
     await deps.uploads.receive(upload, bodyPieces(c), { refuse, isLast });
+    // The token was read again after the last piece.
+    if (onlyScripts()) refuseLargeScript(upload.size);
   } catch (error) {
     // Only a client that sends chunks with ranges continues after a failure. If a refused client learned that
     // the session is still open, it would retry, and some clients retry forever.

@@ -13,7 +13,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { isAdministrator, recheckToken } from '../http/auth/authorize.js';
+import { isAdministrator, latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
@@ -49,7 +49,8 @@ export async function putManifest(
     refuseSnapshots(pushed, tags);
     await checkSnapshotReferrer(deps, repository, pushed);
   }
-  if (canPushOnlyScripts(deps.access.rules, token, repository)) refuseOtherThanScript(pushed, tags);
+  if (canPushOnlyScripts(deps.access.rules, latestToken(c, token), repository))
+    refuseOtherThanScript(pushed, tags);
   let published: PublishedArtifact | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {
@@ -62,7 +63,7 @@ export async function putManifest(
       {
         tag: reference,
         caller,
-        isAdministrator: isAdministrator(deps.access.rules, token),
+        isAdministrator: () => isAdministrator(deps.access.rules, latestToken(c, token)),
         recheck,
       },
     );

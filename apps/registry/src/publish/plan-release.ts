@@ -26,8 +26,8 @@ export interface PlanDeps extends ReviewDeps {
 export interface PlanOptions extends Pick<Caller, 'by'> {
   /** The run of a workflow that the token is for. */
   run?: WorkflowRun;
-  /** Whether it administers the registry, so that it may publish to every new group. */
-  isAdministrator: boolean;
+  /** Whether its token now administers the registry, so that it may publish to every new group. */
+  isAdministrator: () => boolean;
   allowBreaking: boolean;
   /** The kind is in lower case, as in repositories. */
   kindFolded?: boolean;

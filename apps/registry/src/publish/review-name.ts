@@ -35,7 +35,7 @@ export interface ReviewDeps {
 export async function reviewName(
   deps: ReviewDeps,
   { group, kind, kinds }: FunctionName & { kinds: readonly string[] },
-  { isAdministrator, mediaType }: { isAdministrator: boolean; mediaType: DefinitionMediaType },
+  { isAdministrator, mediaType }: { isAdministrator: () => boolean; mediaType: DefinitionMediaType },
 ): Promise<Diagnostic[]> {
   const similar = findSimilarKind(kind, kinds);
   if (similar !== undefined) {
@@ -43,7 +43,7 @@ export async function reviewName(
     const path = ['spec', 'names', 'kind'];
     return [publishDiagnostic('publish/similar-kind', definitionFile(mediaType), message, path)];
   }
-  if (kinds.length > 0 || isAdministrator) return [];
+  if (kinds.length > 0 || isAdministrator()) return [];
   const reason = await reasonToReview(deps, group);
   if (reason === undefined) return [];
   throw new KrmhubError('forbidden', `the group "${group}" ${reason}`, {

@@ -16,9 +16,9 @@ grants:
 - {to: {team: ops}, may: [read], in: {catalog: vault}}
 `;
 
-/** Returns an Access document with this `spec`; all groups are open. */
-export function accessText(spec: string): string {
-  return `${HEAD}  openGroups: ["*"]\n${spec.replaceAll(/^/gm, '  ')}`;
+/** Returns an Access document with this `spec`; all groups are open, or these. */
+export function accessText(spec: string, openGroups: readonly string[] = ['*']): string {
+  return `${HEAD}  openGroups: ${JSON.stringify(openGroups)}\n${spec.replaceAll(/^/gm, '  ')}`;
 }
 
 /** Replaces the Access document by one with this `spec`; all groups stay open. Waits until all catalogs follow it. */
@@ -27,12 +27,16 @@ export async function applyAccess(registry: TestRegistry, spec: string): Promise
   await registry.waitForCatalogs();
 }
 
-/** As `applyAccess`, and does not wait. */
-export async function storeAccess({ parts }: TestRegistry, spec: string): Promise<void> {
+/** As `applyAccess`, and does not wait. Instead of all groups, these can be open. */
+export async function storeAccess(
+  { parts }: TestRegistry,
+  spec: string,
+  openGroups?: readonly string[],
+): Promise<void> {
   const { store, access, snapshotBuilder } = parts;
   const at = new Date().toISOString();
   await store.applyAccess({
-    text: accessText(spec),
+    text: accessText(spec, openGroups),
     expectedRevision: (await store.access())?.revision ?? 0,
     appliedAt: at,
     appliedBy: 'tester',

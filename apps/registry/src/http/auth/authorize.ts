@@ -165,12 +165,12 @@ async function begin(
 }
 
 /** Also checks a right of the token again, each time that a write checks the token again: it can end meanwhile. */
-export function recheckRight(c: RegistryContext, refuse: (token: TokenRecord) => void): void {
+export function recheckRight(c: RegistryContext, refuse: (token: TokenRecord) => void | Promise<void>): void {
   const find = c.get('recheckToken');
   if (find === undefined) return;
   c.set('recheckToken', async () => {
     const token = await find();
-    refuse(token);
+    await refuse(token);
     return token;
   });
 }
@@ -236,8 +236,10 @@ export async function authorize(
 ): Promise<TokenRecord> {
   const token = await authenticate(c, authority);
   const object = group === undefined ? 'registry' : { group, ...defined({ kind }) };
-  await refuseForbidden(authority, token, action, object);
-  recheckRight(c, (again) => refuseLacking(authority.access.rules, again, action, object));
+  const refuse = (read: TokenRecord) => refuseForbidden(authority, read, action, object);
+  await refuse(token);
+  // Also whether the group is new: it can be closed meanwhile.
+  recheckRight(c, refuse);
   return token;
 }
 

@@ -1,7 +1,9 @@
 import type { UserRecord } from '@krmhub/catalog';
-import { sha256 } from '@krmhub/schema';
+import { MEDIA_TYPES } from '@krmhub/oci';
+import { DOCUMENT_LIMITS, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyAccess } from '../../testing/access.js';
+import { applyAccess, storeAccess } from '../../testing/access.js';
+import { definitionArtifact, testClient } from '../../testing/oci.js';
 import { TestBrowser } from '../../testing/operator-session.js';
 import {
   definitionText,
@@ -209,5 +211,114 @@ grants: [{to: {team: admins}, may: [admin], in: {group: "*"}}]
     });
     expect(lost).toEqual([403, 0]);
     expect(await send(async () => undefined)).toEqual([isForm ? 303 : 201, 1]);
+  });
+});
+
+/** A body that the registry asks for when it has checked the token. */
+const lateBody = (content: string | Uint8Array, meanwhile: () => Promise<unknown>) =>
+  new ReadableStream(
+    {
+      async pull(controller) {
+        await meanwhile();
+        controller.enqueue(Buffer.from(content));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+it.each([
+  ['PUT', releasePath(set), 'application/yaml', definitionText(set)],
+  ...['functions', 'scripts'].map((folder) => [
+    'POST',
+    `/v2/${folder}/example.com/set-labels/blobs/uploads/?digest=${sha256(Buffer.from(blob))}`,
+    'text/plain',
+    blob,
+  ]),
+] as [string, string, string, string][])(
+  '%s %s does not begin a group that is closed while the body arrives',
+  async (method, target, type, text) => {
+    const { secret } = await registry.token({ scopes: ['publish'] });
+    const send = (meanwhile: () => Promise<unknown>) => {
+      const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': type };
+      const body = lateBody(text, meanwhile);
+      return registry.request(target, { method, headers, body, duplex: 'half' } as RequestInit);
+    };
+    await storeAccess(registry, 'teams: []\n', ['example.com']);
+    let before: number | undefined;
+    const refused = await send(async () => {
+      await storeAccess(registry, 'teams: []\n', []);
+      before = await registry.parts.store.lastEvent();
+    });
+    expect(refused.status, await refused.text()).toBe(403);
+    expect(await registry.parts.store.lastEvent()).toBe(before);
+    expect(await registry.parts.store.repositories('', 10)).not.toContainEqual(
+      expect.stringContaining('example.com'),
+    );
+    await storeAccess(registry, 'teams: []\n', ['example.com']);
+    expect((await send(async () => undefined)).status).toBe(201);
+  },
+);
+
+describe('an administrator who loses the role while the body of a request arrives', () => {
+  const similar = { group: 'examp1e.com', kind: 'SetLabels', release: '1.0.0' };
+  const large = 'x'.repeat(DOCUMENT_LIMITS.maxScriptBytes + 1);
+  const inFunctions = 'functions/examp1e.com/setlabels';
+  const index = 'application/vnd.oci.image.index.v1+json';
+  const uploads = `/v2/scripts/dev.example.com/set-labels/blobs/uploads/?digest=${sha256(Buffer.from(large))}`;
+  const artifact = JSON.stringify(definitionArtifact(definitionText(similar)));
+
+  it.each([
+    [
+      'publishes to a similar group',
+      'PUT',
+      releasePath(similar),
+      'application/yaml',
+      definitionText(similar),
+    ],
+    ['pushes to a similar group', 'PUT', `/v2/${inFunctions}/manifests/1.0.0`, MEDIA_TYPES.image, artifact],
+    ['pushes another artifact', 'PUT', '/v2/scripts/dev.example.com/set-labels/manifests/1', index, manifest],
+    ['pushes a blob larger than a script', 'POST', uploads, 'application/octet-stream', large],
+  ])('no longer %s', async (_, method, target, type, text) => {
+    expect((await registry.publish(set)).status).toBe(201);
+    await storeAccess(
+      registry,
+      `teams:
+- {name: admins, members: [{ssoGroup: admins}]}
+- {name: devs, members: [{ssoGroup: devs}]}
+groups: [{pattern: dev.example.com, owner: devs}]
+grants: [{to: {team: admins}, may: [admin], in: {group: "*"}}]
+`,
+    );
+    const { store, clock } = registry.parts;
+    const { user } = await userSignedIn(registry, { groups: ['admins', 'devs'] });
+    const all = { groups: ['*'], repositories: ['*'], scopes: ['publish', 'push', 'admin'] as const };
+    const { secret } = await createToken(
+      store,
+      { name: 'laptop', ...all, user },
+      { now: clock(), by: 'Ada' },
+    );
+    const client = testClient(
+      () => registry,
+      () => `Bearer ${secret}`,
+    );
+    for (const content of ['{}', definitionText(similar)]) await client.blob(inFunctions, content);
+    const send = (meanwhile: () => Promise<unknown>) => {
+      const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': type };
+      const body = lateBody(text, meanwhile);
+      return registry.request(target, { method, headers, body, duplex: 'half' } as RequestInit);
+    };
+    const confirm = (groups: string[]) => {
+      const { issuer, subject, name } = user;
+      return store.confirmUser(
+        { issuer, subject, name, groups },
+        { at: clock().toISOString(), isSignIn: true },
+      );
+    };
+    const refused = await send(() => confirm(['devs']));
+    expect(refused.status, await refused.text()).toBe(403);
+    expect(await store.function(similar.group, 'setlabels')).toBeUndefined();
+    await confirm(['admins', 'devs']);
+    expect((await send(async () => undefined)).status).toBe(201);
   });
 });
