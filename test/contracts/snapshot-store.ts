@@ -1,4 +1,4 @@
-import { RevisionConflict } from '@krmhub/catalog';
+import { AccessRules, catalogReaderRules, RevisionConflict } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
@@ -64,6 +64,32 @@ export function catalogContract(store: () => RegistryStore): void {
         await expect(cut('platform', [place('A', 'one')], text, read)).rejects.toThrow(RevisionConflict);
       await cut('platform', [place('A', 'two')], 'x');
       expect(await kindsAt('platform', 1)).toEqual(['A two']);
+    });
+
+    it('are built although rules are new, if they decide the same about the catalog', async () => {
+      await apply('platform', 'first');
+      const throughEvent = await store().lastEvent();
+      const readerRules = catalogReaderRules(new AccessRules(), 'platform');
+      const read = { throughEvent, readerRules };
+      const head = 'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec: ';
+      const applyAccess = async (spec: string) => {
+        const expectedRevision = (await store().access())?.revision ?? 0;
+        await store().applyAccess({
+          ...{ text: `${head}${spec}\n`, expectedRevision, appliedAt: AT, appliedBy: 'admin' },
+          event: { type: 'access.applied', at: AT, by: 'admin' },
+        });
+      };
+      const hides = 'groups: [{pattern: a.example.com, visibility: private}]';
+      await applyAccess(`{teams: [{name: a}], ${hides}}`);
+      await expect(cut('platform', [place('A', 'one')], 'x', read)).rejects.toThrow(RevisionConflict);
+      await applyAccess('{teams: [{name: a}]}');
+      const claim = { group: 'a.example.com', team: 'a', proof: 'dns' as const };
+      await store().putOwnerClaim(
+        { ...claim, claimedAt: AT, claimedBy: 'a', checkedAt: AT },
+        { event: { type: 'access.applied', at: AT, by: 'a' } },
+      );
+      await cut('platform', [place('A', 'one')], 'x', read);
+      expect(await kindsAt('platform', 1)).toEqual(['A one']);
     });
 
     it('are deleted and restored once', async () => {

@@ -11,7 +11,7 @@ export type { TestSummary } from '@krmhub/schema';
 export * from './access/access-document.js';
 export * from './access/access-rules.js';
 export * from './access/can.js';
-export { catalogReaders } from './access/catalog-readers.js';
+export { catalogReaderRules, catalogReaders } from './access/catalog-readers.js';
 export { ACCESS_CODES, type AccessCode } from './access/codes.js';
 export {
   type AccessChange,

@@ -112,6 +112,54 @@ describe('a catalog', () => {
     }
   });
 
+  it('is built while teams claim groups and give them back all the time, and is not compared again', async () => {
+    await registry.close();
+    let claims = 0;
+    let comparisons = 0;
+    let isClaiming = false;
+    const claim = { group: 'new.example.org', team: 'ops', proof: 'dns', claimedBy: 'ops' } as const;
+    const wrapStore = (store: RegistryStore): RegistryStore => ({
+      ...store,
+      async *allFunctions() {
+        comparisons += 1;
+        yield* store.allFunctions();
+      },
+      async commitSnapshot(...build) {
+        if (isClaiming) {
+          claims += 1;
+          const at = new Date().toISOString();
+          const event = { type: 'access.applied', at, by: 'ops' } as const;
+          const record = { ...claim, claimedAt: at, checkedAt: at };
+          const [replaces] = await store.ownerClaims();
+          if (replaces !== undefined) await store.deleteOwnerClaim(replaces, event);
+          else await store.putOwnerClaim(record, { event });
+        }
+        await store.commitSnapshot(...build);
+      },
+    });
+    registry = await openTestRegistry({ wrapStore });
+    const { store } = registry.parts;
+    await applyAccess(registry, HIDDEN_SPEC);
+    await registry.publish({ group: 'open.example.com', kind: 'SetLabels', release: '1.0.0' });
+    await registry.waitForCatalogs();
+    comparisons = 0;
+    isClaiming = true;
+    for (const kind of ['One', 'Two', 'Three']) {
+      await registry.publish({ group: 'open.example.com', kind, release: '1.0.0' });
+      const text = await (await get('/catalogs/default/catalog.yaml')).text();
+      expect(text).toContain(`kind: ${kind}`);
+    }
+    isClaiming = false;
+    await registry.waitForCatalogs();
+    expect(claims).toBeGreaterThanOrEqual(3);
+    expect(comparisons).toBe(0);
+    // Rules that decide otherwise are compared.
+    await applyAccess(registry, HIDDEN_SPEC.replace('secret.example.com', 'open.example.com'));
+    expect(comparisons).toBe(1);
+    expect(await groupsOf('default')).toEqual([]);
+    expect((await store.snapshots('default', 1))[0]?.functions).toBe(0);
+  });
+
   it('does not tell which hidden function was taken down from an old snapshot', async () => {
     await applyAccess(registry, HIDDEN_SPEC);
     const target = '/api/v1/functions/secret.example.com/SetLabels/releases/1.0.0/takedown';

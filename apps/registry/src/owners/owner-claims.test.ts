@@ -9,6 +9,7 @@ import { userSignedIn } from '../testing/user-session.js';
 import { claimGroup, verifyClaim } from './owner-claims.js';
 
 const DAY = 86_400_000;
+const AT = '2030-01-01T00:00:00.000Z';
 const URL_ = 'https://hub.example.net';
 const accessWith = (groups: string, openGroups = '["*"]') => `apiVersion: krmhub.dev/v1alpha1
 kind: Access
@@ -140,6 +141,25 @@ it('is claimed and released by a user, whatever the name of the personal token i
   const events = await registry.parts.store.events(0, 100);
   const by = events.filter(({ reason }) => reason?.includes('rivals')).map((event) => event.by);
   expect(by).toEqual([userLabel(user), userLabel(user)]);
+});
+
+it('is claimed once: the same claim again only checks the proof, and is no event', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  const { store } = registry.parts;
+  expect((await claim(platform, 'platform')).status).toBe(200);
+  const [first] = await store.ownerClaims();
+  const applied = async () =>
+    (await store.events(0, 1_000)).filter(({ type }) => type === 'access.applied').length;
+  const before = await applied();
+  await store.putOwnerClaim({ ...first!, missingSince: AT, problem: 'gone' }, { replaces: first });
+  registry.advance(DAY);
+  expect((await claim(platform, 'platform')).status).toBe(200);
+  expect(await applied()).toBe(before);
+  const [again] = await store.ownerClaims();
+  expect(again).toEqual({ ...first, checkedAt: expect.not.stringContaining(first!.checkedAt) });
+  names.records.delete('_krmhub.new.example.com');
+  expect((await claim(platform, 'platform')).status).toBe(403);
 });
 
 it('needs a public URL, a known team, and a token that covers the group', async () => {

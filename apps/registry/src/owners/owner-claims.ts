@@ -64,7 +64,14 @@ export function claimGroup(
     const { rules: current } = deps.access;
     // An owner that the token may not know is told only to those who control the domain.
     refuseClaim(current, claim, again, current.ownerOf(claim.group));
-    const at = deps.clock().toISOString();
+    const now = deps.clock();
+    // A repeated claim only checks the proof: builds of catalogs follow each change of what teams own.
+    if (replaces?.team === claim.team && replaces.proof === claim.proof) {
+      const checked = checkedClaim(replaces, outcome, now)!;
+      await deps.store.putOwnerClaim(checked, { replaces });
+      return checked;
+    }
+    const at = now.toISOString();
     const by = actorName(token);
     const record = { ...claim, claimedAt: at, claimedBy: by, checkedAt: at };
     const event = claimEvent(record, by, at);

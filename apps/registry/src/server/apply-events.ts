@@ -1,4 +1,5 @@
 import type { BlobStore, Event, EventType } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
@@ -44,8 +45,8 @@ export interface ApplyEventsDeps {
  * catalogs after them.
  */
 export async function startFollowing(
-  following: Following,
-  deps: ApplyEventsDeps & { processes: Processes; led: Led },
+  following: Pick<Following, 'start' | 'catchUp'>,
+  deps: ApplyEventsDeps & { processes: Pick<Processes, 'beforeDrained'>; led: Led },
 ): Promise<KeptCatalogs> {
   const kept = new KeptCatalogs({ ...deps, maxBytes: SERVER_LIMITS.maxDocumentCacheBytes / 2 });
   const applyEvents = eventApplier(deps);
@@ -83,11 +84,23 @@ function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefi
       log.error({ err: error }, 'files of releases that were taken down remain on the disk'),
     );
   };
+  const unreadable = new Set<string>();
+  // Only newer processes read it: what this process does without it is safe, and the other events must be applied.
+  const reload = async (what: { reload(of: RegistryStore): Promise<void> }, name: string): Promise<void> => {
+    try {
+      await what.reload(store);
+      unreadable.delete(name);
+    } catch (error) {
+      if (!(error instanceof KrmhubError && error.code === 'invalid-document')) throw error;
+      if (!unreadable.has(name)) log.error({ err: error }, `this version of krmhub cannot read ${name}`);
+      unreadable.add(name);
+    }
+  };
   return async (events) => {
     const has = (matches: (event: Event) => boolean) => events === undefined || events.some(matches);
     if (has(({ type }) => REMOVES.has(type))) forgetBytes();
-    if (has(({ type }) => type === 'policy.applied')) await trust.reload(store);
-    if (has(({ type }) => type === 'access.applied')) await access.reload(store);
+    if (has(({ type }) => type === 'policy.applied')) await reload(trust, 'the signing policies');
+    if (has(({ type }) => type === 'access.applied')) await reload(access, 'the Access document');
     for (const { type, catalog, serial } of events ?? []) {
       if (type === 'catalog.cut' && catalog !== undefined)
         await newestSnapshots.reload(catalog, serial ?? Number.POSITIVE_INFINITY);

@@ -2,9 +2,11 @@ import {
   type AccessDocument,
   AccessRules,
   type AccessStore,
-  NO_ACCESS,
+  type AppliedDocument,
+  type OwnerClaim,
   type OwnerClaimStore,
   readAccess,
+  UNREADABLE_ACCESS,
 } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
@@ -19,8 +21,15 @@ const lastRead = new LRUCache<string, AccessRules>({ max: 4 });
  * when it was applied; throws if this version of the program rejects it.
  */
 export async function storedAccess(store: StoredAccess): Promise<AccessRules> {
-  const record = await store.access();
-  const claims = (await store.ownerClaims()).map(({ group, team, proof }) => ({ group, team, proof }));
+  return readRules(await store.access(), await store.ownerClaims());
+}
+
+/** Returns the rules of what is stored. Throws if this version of the program rejects it. */
+export function readRules(
+  record: AppliedDocument | undefined,
+  allClaims: readonly OwnerClaim[],
+): AccessRules {
+  const claims = allClaims.map(({ group, team, proof }) => ({ group, team, proof }));
   const revision = sha256(JSON.stringify([record?.revision, record?.text, claims]));
   const known = lastRead.get(revision);
   if (known !== undefined) return known;
@@ -53,25 +62,19 @@ export class RegistryAccess implements KnownAccess {
 
   /**
    * Loads the rules; call it at the start and after each change. Rejects with `invalid-document` if another version of the
-   * program applied a document that this one does not read: then only administrators see anything, because rights that
-   * ended there end here too.
+   * program applied a document that this one does not read: then only administrators see and change anything, because
+   * rights that ended there end here too.
    */
   reload(store: StoredAccess): Promise<void> {
     return this.#loading.write(async () => {
       try {
         this.#rules = await storedAccess(store);
       } catch (error) {
-        if (error instanceof KrmhubError && error.code === 'invalid-document')
-          this.#rules = EVERYTHING_IS_HIDDEN;
+        if (error instanceof KrmhubError && error.code === 'invalid-document') this.#rules = UNREADABLE;
         throw error;
       }
     });
   }
 }
 
-const HIDDEN = { pattern: '*', visibility: 'private' } as const;
-const EVERYTHING_IS_HIDDEN = new AccessRules(
-  { ...NO_ACCESS, groups: [{ ...HIDDEN, functions: [] }], catalogs: [HIDDEN], repositories: [HIDDEN] },
-  [],
-  'unreadable',
-);
+const UNREADABLE = new AccessRules(UNREADABLE_ACCESS, [], 'unreadable');

@@ -85,6 +85,8 @@ export interface AccessDocument {
   catalogs: readonly VisibilityRule[];
   repositories: readonly VisibilityRule[];
   grants: readonly Grant[];
+  /** Whether this version of the program rejects it: see `UNREADABLE_ACCESS`. */
+  isUnreadable?: true;
 }
 
 /** A registry without an Access document: public, and only administrators begin groups. */
@@ -95,4 +97,14 @@ export const NO_ACCESS: AccessDocument = {
   catalogs: [],
   repositories: [],
   grants: [],
+};
+
+const HIDDEN = { pattern: '*', visibility: 'private' } as const;
+/** In place of a document that this version of the program rejects: only administrators read and change anything. */
+export const UNREADABLE_ACCESS: AccessDocument = {
+  ...NO_ACCESS,
+  groups: [{ ...HIDDEN, functions: [] }],
+  catalogs: [HIDDEN],
+  repositories: [HIDDEN],
+  isUnreadable: true,
 };

@@ -106,6 +106,11 @@ export class AccessRules {
     return this.#teams.get(name);
   }
 
+  /** Whether nobody knows what they say, so that only administrators read and change anything. */
+  get isUnreadable(): boolean {
+    return this.document.isUnreadable === true;
+  }
+
   /** Whether everybody with a token to publish there may begin every group, as before access rules existed. */
   get opensEveryGroup(): boolean {
     return this.document.openGroups.includes('*');

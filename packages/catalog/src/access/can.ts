@@ -85,6 +85,11 @@ const SCOPES_TO_READ = ['read', 'publish', 'yank', 'admin'];
 
 /** Decides whether an actor may do something. Takes a few microseconds. */
 export function can(rules: AccessRules, actor: Actor, action: Action, object: AccessObject): Decision {
+  // No rule gives the right of a user directory, which also ends rights.
+  if (rules.isUnreadable && action !== 'scim' && !isAdministrator(actor))
+    return deny(
+      'the right to administer the registry, whose Access document is of a newer version of krmhub',
+    );
   if (object === 'registry') return onRegistry(actor, action);
   if (action === 'read') return read(rules, actor, object);
   if ('group' in object) return changeGroup(rules, actor, action, object);
@@ -134,6 +139,7 @@ export function isAsAbsent(
   action: Action,
   { group, kind }: { group: string; kind: string },
 ): boolean {
+  if (rules.isUnreadable) return false;
   const reads = [{ group }, { group, kind }].some((object) => read(rules, actor, object).allowed);
   return !reads && decideOnGroup(rules, actor, action, { group }, false).allowed;
 }

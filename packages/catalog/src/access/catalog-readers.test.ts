@@ -1,10 +1,10 @@
 import { defined } from '@krmhub/schema/defined';
 import { Random } from '@krmhub/yaml/testing/random';
 import { expect, it } from 'vitest';
-import { type AccessDocument, GRANTED_ACTIONS, VISIBILITIES } from './access-document.js';
+import { type AccessDocument, GRANTED_ACTIONS, NO_ACCESS, VISIBILITIES } from './access-document.js';
 import { AccessRules } from './access-rules.js';
 import { type Actor, ANONYMOUS, can, INSIDER } from './can.js';
-import { catalogReaders } from './catalog-readers.js';
+import { catalogReaderRules, catalogReaders } from './catalog-readers.js';
 
 const GROUPS = ['a.example.com', 'b.example.com', 'c.other.example'];
 const GROUP_PATTERNS = [...GROUPS, '*.example.com', '*'];
@@ -88,6 +88,47 @@ it('everybody who may read a catalog may read each function that it may contain'
     }
   }
   expect(Math.min(contained, excluded)).toBeGreaterThan(2_000);
+});
+
+it('a catalog may contain the same by rules of which the same decides about it', () => {
+  let same = 0;
+  let different = 0;
+  for (let seed = 0; seed < 3_000; seed++) {
+    const random = new Random(seed);
+    const before = randomRules(random);
+    const other = randomRules(random);
+    const field = random.pick(['openGroups', 'teams', 'groups', 'catalogs', 'grants'] as const);
+    const claims = random
+      .some(GROUPS, 0.5)
+      .map((group) => ({ group, team: random.pick(TEAMS), proof: 'dns' as const }));
+    const after = random.chance(0.5)
+      ? new AccessRules(before.document, claims)
+      : new AccessRules({ ...before.document, [field]: other.document[field] });
+    for (const catalog of CATALOGS) {
+      const contents = (rules: AccessRules) => {
+        const mayContain = catalogReaders(rules, catalog);
+        return GROUPS.flatMap((group) => KINDS.map((kind) => mayContain({ group, kind })));
+      };
+      if (catalogReaderRules(before, catalog) === catalogReaderRules(after, catalog)) {
+        expect(contents(after), `seed ${seed}: ${catalog}`).toEqual(contents(before));
+        same += 1;
+      } else if (`${contents(after)}` !== `${contents(before)}`) different += 1;
+    }
+  }
+  expect(Math.min(same, different)).toBeGreaterThan(500);
+});
+
+it('claims of groups decide about no catalog that is not private', () => {
+  const grants = [{ team: 'red', may: ['read' as const], in: { catalog: 'one' } }];
+  const teams = [{ name: 'red', members: [] }];
+  const groups = [{ pattern: 'b.example.com', visibility: 'private' as const, functions: [] }];
+  const catalogs = [{ pattern: 'one', visibility: 'private' as const }];
+  const document = { ...NO_ACCESS, teams, groups, catalogs, grants };
+  const rulesOf = (group: string, catalog: string) =>
+    catalogReaderRules(new AccessRules(document, [{ group, team: 'red', proof: 'dns' }]), catalog);
+  const [before, alone] = CATALOGS.map((catalog) => catalogReaderRules(new AccessRules(document), catalog));
+  expect([rulesOf('a.example.com', 'one'), rulesOf('b.example.com', 'two')]).toEqual([before, alone]);
+  expect(rulesOf('b.example.com', 'one')).not.toBe(before);
 });
 
 it('everybody who may change a function may read it', () => {

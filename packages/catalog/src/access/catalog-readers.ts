@@ -1,5 +1,5 @@
-import type { FunctionName } from '@krmhub/schema';
-import { matchesGlob } from '@krmhub/schema';
+import type { Digest, FunctionName } from '@krmhub/schema';
+import { matchesGlob, sha256 } from '@krmhub/schema';
 import type { AccessRules } from './access-rules.js';
 import { type Actor, can } from './can.js';
 
@@ -16,6 +16,32 @@ export function catalogReaders(rules: AccessRules, catalog: string): (name: Func
     if (needed === 'internal') return readers !== 'public';
     return readers === 'private' && teams.every((team) => can(rules, team, 'read', { group, kind }).allowed);
   };
+}
+
+/**
+ * Returns what of the rules decides what a catalog may contain: `catalogReaders` answers the same for rules for which
+ * this is the same.
+ */
+export function catalogReaderRules(rules: AccessRules, catalog: string): Digest {
+  const readers = rules.catalogVisibility(catalog);
+  const { document, claims } = rules;
+  const visible = document.groups.map(({ pattern, visibility, functions }) => [
+    pattern,
+    visibility,
+    functions,
+  ]);
+  if (readers !== 'private') return sha256(JSON.stringify([readers, visible]));
+  const teams = teamsWithGrant(rules, catalog).map(({ name }) => name);
+  const isOfTeam = ({ team }: { team: string }) => teams.includes(team);
+  return sha256(
+    JSON.stringify([
+      ...[readers, visible, teams, teams.filter((team) => rules.team(team) !== undefined)],
+      document.groups.map(({ owner }) => owner),
+      document.grants.filter(isOfTeam),
+      // What is not private, its readers may read without a team.
+      claims.filter((claim) => isOfTeam(claim) && rules.hasPrivate(claim.group)),
+    ]),
+  );
 }
 
 /** Returns each team that may read a private catalog, with its full rights. */

@@ -355,6 +355,11 @@ export interface SnapshotBuild {
   /** Sequence of the last event in the catalog at the time of the plan. */
   expectedThroughEvent: number;
   throughEvent: number;
+  /**
+   * What `catalogReaderRules` returned for the rules that it was compared by. If it is absent, or other rules decide now
+   * what the catalog may contain, none may have been applied since `throughEvent`.
+   */
+  readerRules?: Digest;
   /** Entry rows that changed. */
   changed: CatalogEntryRow[];
   /** New rendered entries in `changed`. */

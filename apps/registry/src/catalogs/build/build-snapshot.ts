@@ -1,5 +1,6 @@
 import {
   type CatalogRecord,
+  catalogReaderRules,
   catalogReaders,
   followsRegistryPolicies,
   type NewEvent,
@@ -24,6 +25,7 @@ import { snapshotDigest } from '../segments/snapshot-digest.js';
 import { type SigningDeps, signSnapshot, snapshotDigests } from '../sign/sign-snapshot.js';
 import { storedRecipe } from '../stored-recipe.js';
 import { type ChangedEntries, findChangedEntries } from './changed-entries.js';
+import type { ComparedRules } from './compared-rules.js';
 import type { ComparedCatalog, EntryStore } from './entry-comparison.js';
 
 export interface BuildSnapshotDeps {
@@ -31,6 +33,7 @@ export interface BuildSnapshotDeps {
   hasher: DocumentHasher;
   signing: SigningDeps;
   clock: () => Date;
+  comparedRules: ComparedRules;
   log: Pick<Log, 'error'>;
   /** Called with each new snapshot, and with an older one whose segments were added. */
   onSnapshot(snapshot: SnapshotRecord): void;
@@ -84,7 +87,8 @@ async function tryBuildSnapshot(
     return undefined;
   }
   const compared = await catalogReader(store)(catalog, sources);
-  const changes = await findChangedEntries(store, compared, throughEvent, named);
+  const hasSameRules = deps.comparedRules.areSame(compared);
+  const changes = await findChangedEntries(store, compared, throughEvent, { named, hasSameRules });
   return commitChanges(deps, compared, throughEvent, changes);
 }
 
@@ -98,16 +102,30 @@ export function catalogReader(
     const recipe = storedRecipe(catalog);
     access ??= storedAccess(store);
     const mayContain = catalogReaders(await access, catalog.name);
+    const readerRules = catalogReaderRules(await access, catalog.name);
     if (followsRegistryPolicies(recipe)) stored ??= storedPolicies(store);
     const policies = followsRegistryPolicies(recipe) ? (await stored)?.policies : undefined;
-    return { catalog, recipe, sources, policies, mayContain };
+    return { catalog, recipe, sources, policies, mayContain, readerRules };
   };
 }
 
 /** Commits the changes of a catalog, with a snapshot if there is a change in it. */
 export async function commitChanges(
   deps: BuildSnapshotDeps,
-  { catalog, recipe, sources, mayContain }: ComparedCatalog,
+  compared: ComparedCatalog,
+  throughEvent: number,
+  changes: ChangedEntries,
+): Promise<SnapshotRecord | undefined> {
+  const { catalog, readerRules } = compared;
+  const snapshot = await commit(deps, compared, throughEvent, changes);
+  const newest = snapshot ?? catalog.newest;
+  deps.comparedRules.built({ ...catalog, throughEvent, ...defined({ newest }) }, readerRules);
+  return snapshot;
+}
+
+async function commit(
+  deps: BuildSnapshotDeps,
+  { catalog, recipe, sources, mayContain, readerRules }: ComparedCatalog,
   throughEvent: number,
   { changed, entries, snapshotChanged }: ChangedEntries,
 ): Promise<SnapshotRecord | undefined> {
@@ -117,6 +135,7 @@ export async function commitChanges(
     catalog: name,
     expectedThroughEvent: catalog.throughEvent,
     throughEvent,
+    readerRules,
     changed,
     entries: [...entries.values()],
   };

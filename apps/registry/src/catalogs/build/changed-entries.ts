@@ -25,13 +25,13 @@ export interface ChangedEntries {
  * Finds functions whose catalog entry changed since the last build. For a new recipe, for a new Access document, and if
  * new signing policies affect it, it compares all functions. `throughEvent` was read before everything else: what is
  * applied meanwhile counts as newer than the build, which is repeated then. `named` is what `changedFunctions` returns,
- * if it was read.
+ * if it was read. With `hasSameRules`, no new Access document changes what the catalog may contain.
  */
 export async function findChangedEntries(
   store: EntryStore,
   compared: ComparedCatalog,
   throughEvent: number,
-  named: readonly FunctionName[] | undefined,
+  { named, hasSameRules }: { named: readonly FunctionName[] | undefined; hasSameRules: boolean },
 ): Promise<ChangedEntries> {
   const rendered = new RenderedEntries(store);
   const comparison = new EntryComparison(store, rendered, compared);
@@ -40,7 +40,7 @@ export async function findChangedEntries(
   const isNew =
     since === 0 ||
     (followsRegistryPolicies(recipe) && (await store.appliedPolicies(since, throughEvent))) ||
-    (await store.appliedAccess(since, throughEvent));
+    (!hasSameRules && (await store.appliedAccess(since, throughEvent)));
   if (isNew) {
     await comparison.begin();
     for await (const batch of inBatches(store.allFunctions())) await comparison.compareBatch(batch);

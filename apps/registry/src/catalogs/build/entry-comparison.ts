@@ -28,7 +28,7 @@ import {
   type UpstreamCandidates,
   versionFacts,
 } from '@krmhub/catalog';
-import type { FunctionDefinition, FunctionName } from '@krmhub/schema';
+import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RenderedEntries } from './rendered-entries.js';
@@ -50,6 +50,8 @@ export interface ComparedCatalog {
   policies: readonly SigningPolicy[] | undefined;
   /** Whether everybody who may read the catalog may read a function. */
   mayContain(name: FunctionName): boolean;
+  /** What decides that: `catalogReaderRules`. */
+  readerRules: Digest;
 }
 
 /** Compares the entries that a catalog should have with those that it has. */

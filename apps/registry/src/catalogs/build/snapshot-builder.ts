@@ -36,6 +36,7 @@ import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments }
 import { buildTogether } from './build-together.js';
 import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-builder.js';
 import { CatalogChanges } from './catalog-changes.js';
+import { ComparedRules } from './compared-rules.js';
 import { dueBuild, readSources } from './due-build.js';
 import { Failures } from './failures.js';
 import { Pauses } from './pauses.js';
@@ -47,7 +48,7 @@ import { SearchUpdates } from './search-updates.js';
 /** Entries of which the builder knows what they were rendered from: about 20 MB, while new recipes are built. */
 const MAX_KNOWN_ENTRIES = 50_000;
 
-export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
+export interface SnapshotBuilderDeps extends Omit<BuildSnapshotDeps, 'comparedRules'> {
   store: BuildSnapshotDeps['store'] & Pick<SearchStore, 'synchronizeSearch'>;
   log: Log;
   metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs'>;
@@ -65,7 +66,7 @@ export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
  * A failed build is retried later and does not stop other catalogs.
  */
 export class SnapshotBuilder implements CatalogBuilder {
-  readonly #deps: SnapshotBuilderDeps;
+  readonly #deps: SnapshotBuilderDeps & BuildSnapshotDeps;
   readonly #failures: Failures;
   readonly #pauses = new Pauses();
   /** Catalogs whose newest snapshot was announced since the start. */
@@ -89,7 +90,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   #running: Promise<void> | undefined;
 
   constructor(deps: SnapshotBuilderDeps) {
-    this.#deps = deps;
+    this.#deps = { ...deps, comparedRules: new ComparedRules() };
     this.#failures = new Failures(() => deps.clock().getTime());
     this.#changes = new CatalogChanges(deps.store);
     this.#search = new SearchUpdates({

@@ -1,8 +1,11 @@
 import { type PolicyReader, policyKeys, type SigningPolicy } from '@krmhub/catalog';
-import type { PublicKey } from '@krmhub/schema';
+import { KrmhubError, type PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 import { storedPolicies } from '../../store/stored-policies.js';
 import { RwLock } from '../../workers/locks/rw-lock.js';
+
+/** The revision of no policies that are stored. */
+const UNREADABLE = -1;
 
 /** What this registry trusts: the signing policies, and the sigstore instance that the operator configured. */
 export class SigningTrust implements Trust {
@@ -33,13 +36,25 @@ export class SigningTrust implements Trust {
     return this.#keys;
   }
 
-  /** Loads the policies; call it at the start and after each change. */
+  /**
+   * Loads the policies; call it at the start and after each change. Rejects with `invalid-document` if another version of
+   * the program applied policies that this one does not read: then it trusts nobody, and every change is refused.
+   */
   reload(store: PolicyReader): Promise<void> {
     return this.#loading.write(async () => {
-      const { policies, revision } = await storedPolicies(store);
-      this.#policies = policies;
-      this.#revision = revision;
-      this.#keys = policyKeys(policies);
+      try {
+        this.#use(await storedPolicies(store));
+      } catch (error) {
+        if (error instanceof KrmhubError && error.code === 'invalid-document')
+          this.#use({ policies: [], revision: UNREADABLE });
+        throw error;
+      }
     });
+  }
+
+  #use({ policies, revision }: Awaited<ReturnType<typeof storedPolicies>>): void {
+    this.#policies = policies;
+    this.#revision = revision;
+    this.#keys = policyKeys(policies);
   }
 }

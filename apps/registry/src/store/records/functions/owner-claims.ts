@@ -26,15 +26,17 @@ function* put(claim: OwnerClaimRecord): Work<void> {
   ).run();
 }
 
+/** Returns all claims, by group. */
+export function* claimRows(): Work<OwnerClaimRecord[]> {
+  return (yield* all.all()).map(({ missingSince, problem, ...claim }) => ({
+    ...claim,
+    ...defined({ missingSince: missingSince ?? undefined, problem: problem ?? undefined }),
+  }));
+}
+
 export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
   return {
-    ownerClaims: () =>
-      readOne(function* () {
-        return (yield* all.all()).map(({ missingSince, problem, ...claim }) => ({
-          ...claim,
-          ...defined({ missingSince: missingSince ?? undefined, problem: problem ?? undefined }),
-        }));
-      }),
+    ownerClaims: () => readOne(claimRows),
     putOwnerClaim: (claim, { replaces, event, origin } = {}) =>
       write(function* () {
         yield* refuseOther(claim.group, replaces);

@@ -1,4 +1,4 @@
-import type { AccessStore, EventType, PolicyStore } from '@krmhub/catalog';
+import type { AccessStore, AppliedDocument, EventType, PolicyStore } from '@krmhub/catalog';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import * as schema from '../schema/schema.js';
@@ -15,6 +15,11 @@ const applied = text<{ sequence: number }>(
 /** Returns the revision of the current policies; 0 without any. */
 export function policyRevision(): Work<number> {
   return policies.revision();
+}
+
+/** Returns the Access document; undefined if none was ever applied. */
+export function accessDocument(): Work<AppliedDocument | undefined> {
+  return access.read();
 }
 
 export function policyRows(sql: Sql): PolicyStore & AccessStore {

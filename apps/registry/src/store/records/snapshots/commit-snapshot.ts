@@ -1,12 +1,20 @@
-import { type CatalogEntryRow, RevisionConflict, type SnapshotBuild } from '@krmhub/catalog';
+import {
+  type CatalogEntryRow,
+  catalogReaderRules,
+  RevisionConflict,
+  type SnapshotBuild,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import type { WriteSql } from '../../sql/sql.js';
 import { change, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { LARGE_WRITE } from '../../sql/write-queue.js';
+import { readRules } from '../../stored-access.js';
 import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
 import { eventChanges } from '../events/append-event.js';
+import { claimRows } from '../functions/owner-claims.js';
+import { accessDocument } from '../functions/policies.js';
 import { type catalogFunctions, snapshots } from '../schema/schema.js';
 import { addEntry } from './entry-row.js';
 import { segmentChanges } from './segments.js';
@@ -110,7 +118,7 @@ function* nextSerial(build: SnapshotBuild): Work<number> {
     );
   }
   // Snapshots stay, so none may contain what was hidden before.
-  if (Number(current.newRules) > 0)
+  if (Number(current.newRules) > 0 && !(yield* hasSameRules(build)))
     throw new RevisionConflict(`catalog ${catalog} was compared by an earlier Access document`);
   const next = (current.serial ?? 0) + 1;
   const { snapshot } = build;
@@ -120,6 +128,13 @@ function* nextSerial(build: SnapshotBuild): Work<number> {
     );
   }
   return next;
+}
+
+/** Whether the rules of now decide about the catalog as those by which it was compared. */
+function* hasSameRules({ catalog, readerRules }: SnapshotBuild): Work<boolean> {
+  if (readerRules === undefined) return false;
+  const rules = readRules(yield* accessDocument(), yield* claimRows());
+  return catalogReaderRules(rules, catalog) === readerRules;
 }
 
 /** Returns the changes that store the entry row of a function from the next serial on, for `together`. */
