@@ -25,11 +25,7 @@ export function catalogReaders(rules: AccessRules, catalog: string): (name: Func
 export function catalogReaderRules(rules: AccessRules, catalog: string): Digest {
   const readers = rules.catalogVisibility(catalog);
   const { document, claims } = rules;
-  const visible = document.groups.map(({ pattern, visibility, functions }) => [
-    pattern,
-    visibility,
-    functions,
-  ]);
+  const visible = visibleGroups(rules);
   if (readers !== 'private') return sha256(JSON.stringify([readers, visible]));
   const teams = teamsWithGrant(rules, catalog).map(({ name }) => name);
   const isOfTeam = ({ team }: { team: string }) => teams.includes(team);
@@ -42,6 +38,19 @@ export function catalogReaderRules(rules: AccessRules, catalog: string): Digest 
       claims.filter((claim) => isOfTeam(claim) && rules.hasPrivate(claim.group)),
     ]),
   );
+}
+
+/** Many catalogs are built by the same rules. */
+const known = new WeakMap<AccessRules, Digest>();
+
+function visibleGroups(rules: AccessRules): Digest {
+  const found = known.get(rules);
+  if (found !== undefined) return found;
+  const { groups } = rules.document;
+  const visible = groups.map(({ pattern, visibility, functions }) => [pattern, visibility, functions]);
+  const digest = sha256(JSON.stringify(visible));
+  known.set(rules, digest);
+  return digest;
 }
 
 /** Returns each team that may read a private catalog, with its full rights. */
