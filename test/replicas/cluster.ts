@@ -34,8 +34,8 @@ export interface Connections {
   s3: TcpProxy;
 }
 
-/** Where nothing listens. */
-const NOWHERE = 'http://127.0.0.1:9';
+/** Where nothing listens: above the ports that a system gives out. */
+const NOWHERE = 'http://127.255.255.254:65535';
 
 /** One process of the registry, which can end and start again with its data folder. */
 export class Replica {
@@ -95,8 +95,10 @@ export class Replica {
     if (running === undefined) return 0;
     this.resume();
     this.#running = undefined;
-    this.#url = NOWHERE;
-    return running.stop(signal);
+    const ended = running.url;
+    const code = await running.stop(signal);
+    if (this.#url === ended) this.#url = NOWHERE;
+    return code;
   }
 
   /** Stops its work, as a machine that hangs. */
