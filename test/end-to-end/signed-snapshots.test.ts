@@ -116,7 +116,7 @@ it('continues to sign with the same keys after a restore', async () => {
     (await announced()).map(({ fingerprint }) => fingerprint),
   );
   await publish('2.0.0');
-  expect((await verify('new.pub')).told).toMatchObject({ verified: true, serial: 4 });
+  await expect.poll(async () => (await verify('new.pub')).told).toMatchObject({ verified: true, serial: 4 });
   expect((await run('fsck', '--data', restored)).code).toBe(0);
   // A client rejects an older state of the registry as the newest, though its signature is valid.
   expect(await registry.stop()).toBe(0);
