@@ -143,7 +143,7 @@ it('is claimed and released by a user, whatever the name of the personal token i
   expect(by).toEqual([userLabel(user), userLabel(user)]);
 });
 
-it('is claimed once: the same claim again only checks the proof, and is no event', async () => {
+it('is claimed once: the same claim again only checks the proof, and adds no event', async () => {
   const platform = await tokenOf('platform');
   prove('platform');
   const { store } = registry.parts;

@@ -57,7 +57,7 @@ export const PUBLISH_CODES = {
   ),
   'publish/readme-encoding': error('The README is not UTF-8.', 'Save the README as UTF-8 text.'),
   'publish/readme-placeholder': warning(
-    'The README has the sentence from `krmhub init` that stands for a description.',
+    'The README still has the sentence from `krmhub init` in place of a description.',
     'Describe the function. A published release does not change, so publish the README with the next one.',
   ),
   'publish/breaking': error(

@@ -61,7 +61,7 @@ export function buildSnapshot(
 ): Promise<SnapshotRecord | undefined> {
   const build = async (attempt: number) => {
     const state = attempt === 0 ? known : undefined;
-    return tryBuildSnapshot(deps, name, state ?? (await readState(deps, name)));
+    return tryBuildSnapshot(deps, state ?? (await readState(deps, name)));
   };
   return retryOnConflict(build, {
     exhausted() {
@@ -77,7 +77,6 @@ async function readState({ store }: BuildSnapshotDeps, name: string): Promise<Bu
 
 async function tryBuildSnapshot(
   deps: BuildSnapshotDeps,
-  _name: string,
   { throughEvent, catalog, sources, changed: named }: BuildState,
 ): Promise<SnapshotRecord | undefined> {
   const { store } = deps;

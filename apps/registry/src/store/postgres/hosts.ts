@@ -11,8 +11,8 @@ export interface HostsConfig extends pg.ClientConfig {
 }
 
 /**
- * Connects to the host of a URL that is the primary server. The driver knows one host. A connection that the server ends
- * fails the next statement; it is no error of the process, at no moment.
+ * Connects to the host of a URL that is the primary server. The driver knows one host. If the server ends the
+ * connection, at any moment, the next statement fails, and the process goes on.
  */
 export class PrimaryClient extends pg.Client {
   readonly #hosts: readonly pg.ClientConfig[];

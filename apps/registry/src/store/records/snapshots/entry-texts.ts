@@ -4,6 +4,7 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, text, type Work } from '../../sql/statement.js';
+import { AT_SERIAL } from './entry-row.js';
 
 /** Bytes of the entries that are read before other work runs: about 2 ms. */
 const PAGE_BYTES = 262_144;
@@ -34,7 +35,7 @@ const FROM = {
 };
 const AT = `place.entry IS NOT NULL AND place.catalog = :catalog AND (place.group_name, place.kind) >= (:group, :kind)
   AND (place.group_name, place.kind) < (:endGroup, :endKind)
-  AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`;
+  AND ${AT_SERIAL}`;
 const IN_ORDER = 'ORDER BY place.group_name, place.kind';
 const NAME = 'place.group_name AS "group", place.kind';
 
