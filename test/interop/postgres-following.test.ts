@@ -121,6 +121,29 @@ describe.skipIf(missing)('two processes of one database (needs PostgreSQL and ve
     }
   });
 
+  it('reads no events that notices tell, and applies all, whatever other programs notify', async () => {
+    const followed = async () => {
+      const { text } = await get(other, '/metrics');
+      return Number(/statements_total\{work="following"\} (\d+)/.exec(text)?.[1]);
+    };
+    await publish(leader, 'First');
+    await expect.poll(() => catalog(other), PATIENCE).toContain('First');
+    await expect.poll(async () => (await followed()) - (await followed()), PATIENCE).toBe(0);
+    const before = await followed();
+    for (let at = 0; at < 10; at += 1) {
+      await publish(leader, `Told${at}`, '');
+      await expect.poll(() => catalog(other), PATIENCE).toContain(`Told${at}`);
+    }
+    // Each is two events. What is read is for the look of each minute, or after a notice that came late.
+    expect((await followed()) - before).toBeLessThan(10);
+    const next = (await leader.parts.store.lastEvent()) + 1;
+    for (const forged of [`${next} catalog.cut default 999`, 'nonsense', '1 release.published'])
+      await query(url, `SELECT pg_notify('krmhub', '${forged}')`);
+    const key = newKey();
+    expect((await send(leader, 'PUT', '/api/v1/policies', policy([key]))).status).toBe(200);
+    await expect.poll(() => other.parts.trust.policies.length, PATIENCE).toBe(1);
+  });
+
   it('serves nothing of a release that another process took down', async () => {
     await publish(leader, 'Secret', '?wait=true', LARGE);
     const file = `${releasePath({ kind: 'Secret', release: '1.0.0' })}/definition.yaml`;

@@ -1,4 +1,4 @@
-import type { BlobStore, Event, EventType } from '@krmhub/catalog';
+import type { BlobStore, EventType } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { KeptCatalogs } from '../catalogs/kept-catalogs.js';
@@ -15,6 +15,7 @@ import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 import type { Following } from '../workers/processes/following.js';
 import type { Led } from '../workers/processes/leader-calls.js';
 import type { Processes } from '../workers/processes/processes.js';
+import type { FollowedEvent } from '../workers/processes/shared-database.js';
 
 /** Events after which bytes or snapshots that this process has in memory may not be served any more, or are again. */
 const REMOVES: ReadonlySet<EventType> = new Set([
@@ -50,7 +51,7 @@ export async function startFollowing(
 ): Promise<KeptCatalogs> {
   const kept = new KeptCatalogs({ ...deps, maxBytes: SERVER_LIMITS.maxDocumentCacheBytes / 2 });
   const applyEvents = eventApplier(deps);
-  const apply = async (events: readonly Event[] | undefined) => {
+  const apply = async (events: readonly FollowedEvent[] | undefined) => {
     await applyEvents(events);
     if (events === undefined || events.some(({ type }) => type.startsWith('catalog.') || REMOVES.has(type)))
       kept.wake();
@@ -69,7 +70,9 @@ export async function startFollowing(
  * have appended any. Everything else is read from the database each time, or has a key that no event changes. Without
  * events, any may have happened.
  */
-function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefined) => Promise<void> {
+function eventApplier(
+  deps: ApplyEventsDeps,
+): (events: readonly FollowedEvent[] | undefined) => Promise<void> {
   const { store, trust, access, newestSnapshots, documents, derived, profileDocuments, log } = deps;
   const deleteFiles = async (): Promise<void> => {
     for (const blobs of [deps.blobs, deps.artifacts]) await blobs.deleteCopies?.();
@@ -97,7 +100,7 @@ function eventApplier(deps: ApplyEventsDeps): (events: readonly Event[] | undefi
     }
   };
   return async (events) => {
-    const has = (matches: (event: Event) => boolean) => events === undefined || events.some(matches);
+    const has = (matches: (event: FollowedEvent) => boolean) => events === undefined || events.some(matches);
     if (has(({ type }) => REMOVES.has(type))) forgetBytes();
     if (has(({ type }) => type === 'policy.applied')) await reload(trust, 'the signing policies');
     if (has(({ type }) => type === 'access.applied')) await reload(access, 'the Access document');

@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventType } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { Log } from '../../log.js';
 import type { Listening, Notice } from '../../workers/processes/shared-database.js';
 import { PrimaryClient } from './hosts.js';
 import { ABOUT_LEADER } from './leader-calls.js';
 import { clientConfig } from './pool.js';
 
-/** The channel of all notifications. They say that there is something to read, and of which kind. */
+/** The channel of all notifications: an event, or that there is something to read, and of which kind. */
 export const CHANNEL = 'krmhub';
+/** What migrations/postgres/0031_event_notice.sql sends. */
+const EVENT = /^(\d{1,15}) ([a-z.-]+)(?: (\S+))?(?: (\d{1,15}))?$/;
 /** Milliseconds until the first attempt to connect again; each further one takes twice as long. */
 const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
@@ -74,9 +78,7 @@ export class Listener implements Listening {
     signal.addEventListener('abort', end);
     try {
       await client.connect();
-      client.on('notification', ({ payload }) =>
-        this.#onNotice(payload === ABOUT_LEADER ? 'leader' : 'events'),
-      );
+      client.on('notification', ({ payload }) => this.#onNotice(readNotice(payload)));
       await client.query(`LISTEN ${CHANNEL}`);
       onConnected();
       this.#isConnected = true;
@@ -100,4 +102,13 @@ export class Listener implements Listening {
   async #sleep(milliseconds: number): Promise<void> {
     await sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
+}
+
+/** A notice of another program only has this process read the log. */
+function readNotice(payload: string | undefined): Notice {
+  if (payload === ABOUT_LEADER) return 'leader';
+  const [, sequence, type, catalog, serial] = EVENT.exec(payload ?? '') ?? [];
+  if (sequence === undefined) return 'events';
+  const named = defined({ catalog, serial: serial === undefined ? undefined : Number(serial) });
+  return { event: { sequence: Number(sequence), type: type as EventType, ...named } };
 }

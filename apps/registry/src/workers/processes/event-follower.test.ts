@@ -1,6 +1,8 @@
 import type { Event } from '@krmhub/catalog';
+import { Random } from '@krmhub/yaml/testing/random';
 import { expect, it } from 'vitest';
 import { EventFollower } from './event-follower.js';
+import type { FollowedEvent } from './shared-database.js';
 
 function log(newest: number) {
   let last = newest;
@@ -87,4 +89,77 @@ it('reads everything again after very many events, or a log that went back', asy
   append(1);
   await follower.follow();
   expect(applied).toEqual([undefined, undefined, 1]);
+});
+
+it('reads nothing while notices tell all events, except now and then', async () => {
+  const { store, append } = log(7);
+  let reads = 0;
+  const applied: number[] = [];
+  const follower = new EventFollower(
+    {
+      store: {
+        ...store,
+        events: (after, limit) => {
+          reads += 1;
+          return store.events(after, limit);
+        },
+      },
+      apply: async (events) => void applied.push(...events!.map(({ sequence }) => sequence)),
+    },
+    7,
+  );
+  for (let sequence = 8; sequence < 108; sequence += 1) {
+    append(1);
+    follower.tell({ sequence, type: 'release.published' });
+    await follower.follow();
+  }
+  expect(new Set(applied)).toEqual(new Set(Array.from({ length: 100 }, (_, at) => at + 8)));
+  expect(reads).toBeLessThanOrEqual(3);
+  follower.requireRead();
+  await follower.follow();
+  expect(reads).toBeLessThanOrEqual(4);
+});
+
+it.each([1, 2, 3, 4, 5])('applies all events of the log, whatever notices say (seed %i)', async (seed) => {
+  const random = new Random(seed);
+  const types = ['release.published', 'catalog.cut', 'access.applied', 'release.taken-down'] as const;
+  const events: FollowedEvent[] = [];
+  const append = () => {
+    const event = { sequence: events.length + 1, type: random.pick(types) };
+    events.push(event);
+    return event;
+  };
+  let fails = false;
+  const read = <Result>(result: Result) =>
+    fails ? Promise.reject(new Error('the server cannot be reached')) : Promise.resolve(result);
+  const applied = new Set<string>();
+  const key = ({ sequence, type }: FollowedEvent) => `${sequence} ${type}`;
+  const follower = new EventFollower(
+    {
+      store: {
+        lastEvent: () => read(events.length),
+        events: (after, limit) => read(events.slice(after, after + limit) as Event[]),
+      },
+      apply: (some) => read(some?.forEach((event) => void applied.add(key(event)))),
+    },
+    0,
+  );
+  for (let step = 0; step < 2_000; step += 1) {
+    fails = random.chance(0.05);
+    const event = random.chance(0.6) ? append() : undefined;
+    // Some are lost, come twice, or are of somebody else.
+    if (event !== undefined && random.chance(0.95)) follower.tell(event);
+    if (random.chance(0.02))
+      follower.tell(random.pick(events.length > 0 ? events : [{ sequence: 1, type: types[0] }]));
+    if (random.chance(0.05))
+      follower.tell({ sequence: events.length + random.below(3), type: random.pick(types) });
+    if (random.chance(0.5)) await follower.follow().catch(() => undefined);
+    // The notice of the next event, or a caller, has it read what a forged notice said.
+    if (random.chance(0.01)) {
+      fails = false;
+      follower.requireRead();
+      await follower.follow();
+      expect(events.filter((one) => !applied.has(key(one)))).toEqual([]);
+    }
+  }
 });

@@ -4,14 +4,13 @@
  * can be lost with the connection that hears them, so all look often while it is broken, and sometimes while it is not.
  */
 
-import type { Event } from '@krmhub/catalog';
 import type { Log } from '../../log.js';
 import { EventFollower } from './event-follower.js';
 import type { Leader } from './leader.js';
 import { LeaderCalls, type Led } from './leader-calls.js';
 import { Poller } from './poller.js';
 import type { Processes } from './processes.js';
-import type { Listening, SharedDatabase } from './shared-database.js';
+import type { FollowedEvent, Listening, SharedDatabase } from './shared-database.js';
 
 /** Milliseconds between two looks while no notification can come: users hardly notice them. */
 const POLL_MS = 250;
@@ -31,6 +30,7 @@ export class Following implements Leader {
   readonly #calls: LeaderCalls;
   readonly #from: number;
   #pollers: { events: Poller; calls: Poller; status: Poller } | undefined;
+  #events: EventFollower | undefined;
   #listener: Listening | undefined;
   #isLeading = false;
 
@@ -47,7 +47,7 @@ export class Following implements Leader {
   }
 
   /** Begins to follow: `apply` gets all events since `open`. `led` is used while this process leads. */
-  start(apply: (events: readonly Event[] | undefined) => Promise<void>, led: Led): void {
+  start(apply: (events: readonly FollowedEvent[] | undefined) => Promise<void>, led: Led): void {
     const { shared, log } = this.#deps;
     const events = new EventFollower({ store: shared.events, apply }, this.#from);
     const milliseconds = () => (this.#listener?.isConnected ? BACKUP_MS : POLL_MS);
@@ -73,12 +73,15 @@ export class Following implements Leader {
         log,
       }),
     };
+    this.#events = events;
     this.#pollers = pollers;
     this.#listener = shared.listen((about) => {
       // The server may have lost what the leader wrote.
       if (about === 'all') this.#calls.writeAgain();
+      if (typeof about === 'object') events.tell(about.event);
+      else if (about !== 'leader') events.requireRead();
       if (about !== 'leader') pollers.events.soon();
-      if (about !== 'events') pollers.calls.soon();
+      if (about === 'leader' || about === 'all') pollers.calls.soon();
     });
   }
 
@@ -95,6 +98,7 @@ export class Following implements Leader {
   }
 
   async catchUp(): Promise<void> {
+    this.#events?.requireRead();
     await this.#pollers?.events.now();
   }
 

@@ -1,4 +1,4 @@
-import type { EventStore } from '@krmhub/catalog';
+import type { Event, EventStore } from '@krmhub/catalog';
 import type { SentError } from '../isolation/sent-error.js';
 
 /** How the processes of one database reach each other. */
@@ -9,8 +9,11 @@ export interface SharedDatabase {
   events: Pick<EventStore, 'events' | 'lastEvent'>;
 }
 
-/** What there is to read; `all` if notices may have been missed. */
-export type Notice = 'events' | 'leader' | 'all';
+/** What a process needs to know of an event. */
+export type FollowedEvent = Pick<Event, 'sequence' | 'type' | 'catalog' | 'serial'>;
+
+/** What there is to read, or an event that was appended; `all` if notices may have been missed. */
+export type Notice = 'events' | 'leader' | 'all' | { event: FollowedEvent };
 
 export interface Listening {
   /** Whether notices come now. It can be true for some seconds after a connection broke. */
