@@ -110,8 +110,8 @@ export const SERVER_LIMITS = {
    */
   maxFileRowBytes: 65_536,
   /**
-   * Size of a pushed blob that the registry stores as a row of the database. Larger ones are files in `artifacts/`,
-   * whose pushes wait for more syncs. The bytes of all open uploads of this size can be in memory.
+   * Size of a pushed blob, or of a bundle of a release, that the registry stores as a row of the database. Larger ones
+   * are files in `artifacts/`, whose pushes wait for more syncs. The bytes of all open uploads of this size can be in memory.
    */
   maxBlobRowBytes: 32_768,
   /** Large definitions that wait for that process. All of them are in memory. */

@@ -8,8 +8,8 @@
  *   so that they delay no other request.
  * - Judge (trust/judge-submission.ts): if a policy covers the release, a signer that it trusts must have signed it.
  *   Otherwise a function that was signed must be signed by the same signer.
- * - Store (store-release.ts): one transaction writes release, definition, README, search row, event, and manifest.
- *   Large files and bundles are blobs, which are durable before it.
+ * - Store (store-release.ts): one transaction writes release, definition, README, bundles, search row, event, and
+ *   manifests. Large files and bundles are blobs, which are durable before it.
  * - Report what happened, or what would happen.
  *
  * If a concurrent change comes in between, all steps begin again.

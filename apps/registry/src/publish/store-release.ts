@@ -9,7 +9,7 @@ export interface StoreDeps {
   store: ArtifactStore;
   /** Definitions and READMEs that are no rows. */
   blobs: BlobStore;
-  /** Blobs of repositories, bundles among them. */
+  /** Blobs of repositories, large bundles among them. */
   artifacts: BlobStore;
   /** Locked for reading while bytes are stored and their rows are not. */
   bytesLock: BytesLock;
@@ -18,6 +18,7 @@ export interface StoreDeps {
 export interface StoredRelease {
   change: FunctionChange;
   artifacts: readonly Artifact[];
+  /** Those that are no rows. */
   bundles: readonly Uint8Array[];
   /** The definition and the README. */
   files: readonly Uint8Array[];

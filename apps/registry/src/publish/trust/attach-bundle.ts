@@ -3,7 +3,6 @@ import { type FunctionChange, type FunctionRecord, planAttach, type ReleaseRecor
 import type { ManifestReader } from '@krmhub/oci';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
 import type { SignedRelease } from '@krmhub/signing';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { Caller } from '../../http/auth/caller.js';
@@ -15,7 +14,12 @@ import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { Turns } from '../../workers/locks/turns.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import { concurrentUpdate } from '../publish-release.js';
-import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './release-bundles.js';
+import {
+  bundleToStore,
+  type StoredBundle,
+  type SubmittedBundle,
+  verifySubmittedBundle,
+} from './release-bundles.js';
 import type { SigningTrust } from './signing-trust.js';
 
 export interface AttachDeps {
@@ -57,7 +61,7 @@ export async function attachBundle(
     await refuseFull(deps, artifact);
     if (dryRun) return { outcome: 'changed', release: change.release };
     await deps.bytesLock.read(async () => {
-      if (given.manifest === undefined) await deps.artifacts.put(given.bytes);
+      if (planned.blob !== undefined) await deps.artifacts.put(planned.blob);
       await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
     });
     // A catalog may take the release now that it is signed.
@@ -92,7 +96,7 @@ async function plan(
   release: ReleaseRecord,
   given: SubmittedBundle,
   by: string,
-): Promise<{ change?: FunctionChange; artifact?: Artifact }> {
+): Promise<{ change?: FunctionChange } & Pick<StoredBundle, 'artifact' | 'blob'>> {
   const { signed, subject } = await signedRelease(store, release);
   const found = await turns.run(() => verifySubmittedBundle(trust, signed, given));
   const label = `${release.group}/${release.kind}@${release.release}`;
@@ -102,7 +106,7 @@ async function plan(
     });
   }
   const now = clock().toISOString();
-  const { record, artifact } = bundleToStore(release, subject, found, { at: now, by });
+  const { record, ...stored } = bundleToStore(release, subject, found, { at: now, by });
   const shown = await findDisplayedRelease(store, fn, release);
   const planned = planAttach({
     current: fn,
@@ -116,7 +120,7 @@ async function plan(
   });
   if (planned.outcome === 'unchanged') return {};
   const change = { ...planned.change, expectedPolicies: trust.revision };
-  return { change, ...defined({ artifact }) };
+  return { change, ...stored };
 }
 
 /** Returns the digests that signatures of an existing release must cover, with the manifest that is their subject. */

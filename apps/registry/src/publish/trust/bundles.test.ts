@@ -1,3 +1,4 @@
+import type { BlobStore } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,6 +25,11 @@ const applyPolicies = (text: string, query = '') =>
 const publish = (release: string, bundles: readonly (Uint8Array | string)[] = [], query = '') =>
   registry.publish(named(release), query, { bundles });
 const attach = (release: string, bundle: Uint8Array) => registry.attach(named(release), bundle);
+async function listed(blobs: Pick<BlobStore, 'list'>): Promise<string[]> {
+  const digests: string[] = [];
+  for await (const digest of blobs.list()) digests.push(digest);
+  return digests;
+}
 const read = async (target: string) => (await registry.send<Record<string, unknown>>('GET', target)).body;
 
 describe('a group with a signing policy', () => {
@@ -53,6 +59,12 @@ describe('a group with a signing policy', () => {
     expect(bundles.map(({ digest }) => digest)).toEqual([sha256(bundle)]);
     const path = `${releasePath(named('1.0.0'))}/bundles/${sha256(bundle)}`;
     expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(bundle);
+    const { store, artifacts } = registry.parts;
+    expect(await store.blob('functions/example.com/setlabels', sha256(bundle))).toMatchObject({
+      place: 'rows',
+    });
+    expect(await store.rowBytes(sha256(bundle))).toEqual(Buffer.from(bundle));
+    expect(await listed(artifacts)).toEqual([]);
     const statement = createStatement(named('1.0.0'));
     const manifest = `sha256:${statement.subject[0]?.digest.sha256}`;
     const referrers = await read(`/v2/functions/example.com/setlabels/referrers/${manifest}`);
@@ -63,6 +75,22 @@ describe('a group with a signing policy', () => {
         annotations: { 'dev.sigstore.bundle.content': 'dsse-envelope' },
       },
     ]);
+  });
+
+  it.each(['published', 'attached'])('stores a large bundle as a file (%s)', async (how) => {
+    const statement = createStatement(named('1.0.0'));
+    const test = {
+      ...statement,
+      predicateType: 'https://example.com/parts/v1',
+      predicate: { text: 'x'.repeat(40_000) },
+    };
+    const signature = await signedBy(key, statement);
+    const large = await signedBy(key, test);
+    expect((await publish('1.0.0', how === 'published' ? [signature, large] : [signature])).status).toBe(201);
+    if (how === 'attached') expect((await attach('1.0.0', large)).status).toBe(200);
+    expect(await listed(registry.parts.artifacts)).toEqual([sha256(large)]);
+    const path = `${releasePath(named('1.0.0'))}/bundles/${sha256(large)}`;
+    expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(large);
   });
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [

@@ -33,7 +33,7 @@ export interface PlannedSubmission {
 export interface JudgedSubmission {
   change: FunctionChange;
   artifacts: Artifact[];
-  /** Bundles that are blobs. */
+  /** Bundles that are no rows. */
   bundles: Uint8Array[];
 }
 
@@ -87,6 +87,6 @@ export async function judgeSubmission(
   return {
     change,
     artifacts: [existing, ...sent.flatMap((one) => one.artifact ?? [])],
-    bundles: own.found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
+    bundles: sent.flatMap(({ blob }) => blob ?? []),
   };
 }

@@ -30,6 +30,7 @@ import {
   type Verification,
   verifyBundle,
 } from '@krmhub/signing';
+import { SERVER_LIMITS } from '../../limits.js';
 import type { Artifact } from '../../store/artifacts/artifact-store.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
 import type { Turns } from '../../workers/locks/turns.js';
@@ -134,28 +135,33 @@ function describeFailure({ checks }: Verification): string {
 
 export interface StoredBundle {
   record: ReleaseBundle;
-  /** The caller stores its bytes durably first; absent if the repository has them. */
+  /** Absent if the repository has it. */
   artifact?: Artifact;
+  /** Bytes of the artifact that are no row: the caller stores them durably first. */
+  blob?: Uint8Array;
 }
 
 /** Returns a bundle as a referrer of a release's manifest. */
 export function bundleToStore(
   name: { group: string; kind: string },
   subject: Subject,
-  { bytes: _, manifest: stored, ...bundle }: VerifiedBundle,
+  { bytes, manifest: stored, ...bundle }: VerifiedBundle,
   { at, by }: { at: string; by: string },
 ): StoredBundle {
   const { digest, size, predicateType } = bundle;
   const received = { receivedAt: at, receivedBy: by };
   if (stored !== undefined) return { record: { ...bundle, manifest: stored, ...received } };
   const manifest = bundleManifest({ subject, bundle, predicateType, created: at });
+  const isRow = size <= SERVER_LIMITS.maxBlobRowBytes;
+  const blob = { digest, file: digest as Digest, size };
   return {
     record: { ...bundle, manifest: manifest.digest, ...received },
     artifact: {
       repository: functionRepository(name),
       tags: [],
       manifest,
-      blobs: [{ digest, file: digest as Digest, place: 'artifacts', size }],
+      blobs: [isRow ? { ...blob, place: 'rows', bytes } : { ...blob, place: 'artifacts' }],
     },
+    ...(isRow ? {} : { blob: bytes }),
   };
 }

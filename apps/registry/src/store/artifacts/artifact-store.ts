@@ -9,7 +9,7 @@ export interface Artifact {
   /** What the repository must have before. */
   needed?: readonly OciDigest[];
   /** What the manifest names and the repository may not have yet. */
-  blobs: readonly Exclude<NewBlob, { place: 'rows' }>[];
+  blobs: readonly NewBlob[];
 }
 
 /** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */

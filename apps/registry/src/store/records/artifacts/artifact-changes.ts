@@ -48,7 +48,7 @@ export function* artifactChanges(artifacts: readonly AddedArtifact[]): Work<Stat
   );
   for (const { blob, at } of blobs.values()) {
     const { digest, file, place, size } = blob;
-    if (place === 'artifacts' && has.taken.has(file)) yield* refuseTakenDown(file);
+    if ((place === 'artifacts' || place === 'rows') && has.taken.has(file)) yield* refuseTakenDown(file);
     const isKnown = has.blobs.has(digest);
     if (!isKnown) added += size;
     has.blobs.add(digest);
