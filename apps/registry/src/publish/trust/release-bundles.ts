@@ -162,6 +162,6 @@ export function bundleToStore(
       manifest,
       blobs: [isRow ? { ...blob, place: 'rows', bytes } : { ...blob, place: 'artifacts' }],
     },
-    ...(isRow ? {} : { blob: bytes }),
+    ...defined({ blob: isRow ? undefined : bytes }),
   };
 }
