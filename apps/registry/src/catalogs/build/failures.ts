@@ -1,4 +1,7 @@
+import { KrmhubError } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { BuilderStatus } from './catalog-builder.js';
 
 export interface Failure {
   error: unknown;
@@ -42,4 +45,16 @@ export class Failures {
     const due = [...this.of.values(), ...(this.ofStore === undefined ? [] : [this.ofStore])];
     return Math.min(...due.map((failure) => this.delay(failure)));
   }
+
+  status(): Omit<BuilderStatus, 'caughtUp'> {
+    const failure = this.ofStore ?? this.ofSearch;
+    return {
+      ...defined({ failure: failure === undefined ? undefined : errorMessage(failure.error) }),
+      failing: [...this.of].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
+    };
+  }
+}
+
+function errorMessage(error: unknown): string {
+  return error instanceof KrmhubError ? error.message : 'internal error; see the log';
 }

@@ -87,7 +87,7 @@ export function startSnapshotBuilderThread(options: {
     async waitFor({ event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs }) {
       if (progress.includes(event, catalogs)) return true;
       if (stopping !== undefined) return false;
-      void thread.call('wakeUrgently').catch(() => undefined);
+      void thread.call('wakeUrgently', catalogs).catch(() => undefined);
       return progress.waitFor(event, milliseconds, catalogs);
     },
     buildNow: (built) => thread.call('buildNow', built),

@@ -11,8 +11,8 @@
  *   smaller and in order, and checks that these have the checksum of the newest snapshot.
  * - It compresses the segments that changed (segments/build-segments.ts). Nothing else of a document is stored.
  * - Events say which catalogs they may change, so that others cost nothing (catalog-changes.ts).
- * - A build of many changes or of a large catalog runs beside the others, and so does the update of search: it holds up
- *   no other catalog. A publish waits only for catalogs that list its function.
+ * - Builds of many changes or of large catalogs, and updates of search, run beside the others. A publish waits only for
+ *   catalogs that list its function. These go first, and no other waits forever (due-catalogs.ts).
  * - Catalogs with new recipes are built together: functions are read, and entries rendered, once for all. They give way to
  *   updates (precedence.ts).
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
@@ -24,7 +24,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CatalogRecord, SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { defined } from '@krmhub/schema/defined';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
@@ -38,6 +37,7 @@ import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-buil
 import { CatalogChanges } from './catalog-changes.js';
 import { ComparedRules } from './compared-rules.js';
 import { dueBuild, readSources } from './due-build.js';
+import { DueCatalogs } from './due-catalogs.js';
 import { Failures } from './failures.js';
 import { Pauses } from './pauses.js';
 import { Precedence } from './precedence.js';
@@ -62,8 +62,8 @@ export interface SnapshotBuilderDeps extends Omit<BuildSnapshotDeps, 'comparedRu
 
 /**
  * Builds every catalog through the newest event, in the background: small builds one after the other, and beside them
- * large ones one after the other, and those of new recipes together. Events during a build are included by the next one.
- * A failed build is retried later and does not stop other catalogs.
+ * large ones, and those of new recipes together. Events during a build are included by the next one. A failed build is
+ * retried later and does not stop other catalogs.
  */
 export class SnapshotBuilder implements CatalogBuilder {
   readonly #deps: SnapshotBuilderDeps & BuildSnapshotDeps;
@@ -76,8 +76,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   /** Whether there are new snapshots since search was last updated. */
   #hasSnapshots = false;
   readonly #changes: CatalogChanges;
-  /** Catalogs to visit in the next pass. */
-  readonly #due = new Set<string>();
+  readonly #due = new DueCatalogs();
   /** Catalogs that may have changed since they are in a lane. */
   readonly #touched = new Set<string>();
   readonly #large = new BuildLane((batch) => this.#buildLarge(batch));
@@ -118,8 +117,9 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#waker.wake();
   }
 
-  /** Wakes it, and ends a rest. */
-  wakeUrgently(): void {
+  /** Wakes it, and ends a rest. These catalogs go first. */
+  wakeUrgently(catalogs: readonly string[] = []): void {
+    this.#due.expedite(catalogs);
     this.#rests.end();
     this.wake();
   }
@@ -127,7 +127,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   async waitFor({ event, milliseconds, catalogs }: WaitForBuild): Promise<boolean> {
     if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
-    this.wakeUrgently();
+    this.wakeUrgently(catalogs);
     return this.#progress.waitFor(event, milliseconds ?? SERVER_LIMITS.waitMilliseconds, catalogs);
   }
 
@@ -154,13 +154,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   status(): BuilderStatus {
-    const { ofStore, ofSearch, of } = this.#failures;
-    const failure = ofStore ?? ofSearch;
-    return {
-      caughtUp: this.#progress.all.event >= 0,
-      ...defined({ failure: failure === undefined ? undefined : errorMessage(failure.error) }),
-      failing: [...of].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
-    };
+    return { caughtUp: this.#progress.all.event >= 0, ...this.#failures.status() };
   }
 
   pause(): Promise<void> {
@@ -186,7 +180,8 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      await this.#waker.rest(this.#idleMilliseconds());
+      // Until the next retry, or until catalogs are marked.
+      await this.#waker.rest(Math.min(this.#failures.untilRetry(), this.#changes.untilPassOver()));
       if (this.#stopping) return;
       this.#rests.begin('pass');
       const started = performance.now();
@@ -204,11 +199,6 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
   }
 
-  /** Returns the time until the next retry, or until catalogs are marked. */
-  #idleMilliseconds(): number {
-    return Math.min(this.#failures.untilRetry(), this.#changes.untilPassOver());
-  }
-
   /** Returns how many functions changed since the last pass. */
   async #pass(): Promise<number> {
     const { through, affected, functions } = await this.#changes.next();
@@ -221,7 +211,14 @@ export class SnapshotBuilder implements CatalogBuilder {
     const withNewRecipes: WaitingBuild[] = [];
     for (const catalog of await this.#readDue(through)) {
       if (this.#stopping) return 0;
-      await this.#visit(catalog, through, withNewRecipes);
+      const isUrgent = this.#due.isUrgent(catalog.name);
+      const visiting = this.#visit(catalog, through, withNewRecipes);
+      const visited = await visiting.catch((error: unknown) => {
+        for (const { name } of [catalog, ...withNewRecipes]) this.#due.add(name);
+        throw error;
+      });
+      // What came meanwhile may be more urgent than what is left, which waits for the next pass.
+      if (visited === 'built' && !isUrgent && this.#waker.isWoken) break;
     }
     for (const one of withNewRecipes) this.#new.add(one);
     const included = Math.min(through, ...this.#left().map((name) => this.#progress.of(name).event));
@@ -232,10 +229,10 @@ export class SnapshotBuilder implements CatalogBuilder {
     return functions;
   }
 
-  /** Returns the catalogs that are due, small ones first. */
+  /** Returns the catalogs that are due, in their order. */
   async #readDue(through: number): Promise<CatalogRecord[]> {
-    const found = await this.#changes.read([...this.#due]);
-    for (const name of this.#due) {
+    const found = await this.#changes.read([...this.#due.names]);
+    for (const name of [...this.#due.names]) {
       if (found.has(name)) continue;
       this.#due.delete(name);
       this.#failures.of.delete(name);
@@ -243,12 +240,15 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.#reach(name, through);
       this.#deps.metrics.retainCatalogs(this.#changes.names);
     }
-    const functions = ({ newest }: CatalogRecord) => newest?.functions ?? 0;
-    return [...found.values()].sort((a, b) => functions(a) - functions(b));
+    return this.#due.inOrder(found.values());
   }
 
   /** Builds a catalog, or leaves it to a lane. It is due again afterwards only if it waits for something. */
-  async #visit(catalog: CatalogRecord, through: number, withNewRecipes: WaitingBuild[]): Promise<void> {
+  async #visit(
+    catalog: CatalogRecord,
+    through: number,
+    withNewRecipes: WaitingBuild[],
+  ): Promise<'built' | 'unchanged' | 'left'> {
     const { store, metrics, onSnapshot } = this.#deps;
     const { name, newest } = catalog;
     if (newest !== undefined) {
@@ -260,7 +260,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     if (this.#large.has(name) || this.#new.has(name)) {
       this.#due.delete(name);
       this.#touched.add(name);
-      return;
+      return 'left';
     }
     const isBuilt = newest !== undefined && catalog.throughEvent >= through;
     // An older version built it. It is served meanwhile.
@@ -269,32 +269,35 @@ export class SnapshotBuilder implements CatalogBuilder {
     const sources = await readSources(store, catalog);
     // Do not serve a catalog that lacks a source which was never synced.
     const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
-    if (!isWaiting) this.#due.delete(name);
-    if (!isWaiting && this.#failures.isDue(name) && !(isBuilt && !isOld)) {
-      const functions = newest?.functions ?? 0;
-      const waiting = { name, through, functions, changed: functions };
-      if (catalog.throughEvent === 0) return void withNewRecipes.push(waiting);
-      if (isBuilt) {
-        this.#reach(name, through);
-        return this.#large.add(waiting);
-      }
-      const due = await dueBuild(store, catalog, { sources, through });
-      if (due === undefined) this.#failures.of.delete(name);
-      else if (due.isLarge)
-        return this.#large.add({ ...waiting, changed: due.state.changed?.length ?? functions });
-      else await this.#build(name, due.state);
-      // Without a new snapshot, the next pass compresses the one of an older version.
-      if (isOld) {
-        this.#due.add(name);
-        this.wake();
-      }
+    // It is the last one then.
+    this.#due.delete(name);
+    if (isWaiting) this.#due.add(name);
+    if (isWaiting || !this.#failures.isDue(name) || (isBuilt && !isOld)) {
+      this.#reach(name, through);
+      return 'unchanged';
+    }
+    const functions = newest?.functions ?? 0;
+    const isNew = catalog.throughEvent === 0;
+    const due = isBuilt || isNew ? undefined : await dueBuild(store, catalog, { sources, through });
+    const waiting = { name, through, functions, changed: due?.state.changed?.length ?? functions };
+    if (isNew) withNewRecipes.push(waiting);
+    else if (isBuilt || due?.isLarge === true) this.#large.add(waiting);
+    if (isBuilt) this.#reach(name, through);
+    if (isNew || isBuilt || due?.isLarge === true) return 'left';
+    if (due === undefined) this.#failures.of.delete(name);
+    else await this.#build(name, due.state);
+    // Without a new snapshot, the next pass compresses the one of an older version.
+    if (isOld) {
+      this.#due.add(name);
+      this.wake();
     }
     this.#reach(name, through);
+    return due === undefined ? 'unchanged' : 'built';
   }
 
   /** Returns the catalogs that a pass or a lane has yet to build. */
   #left(): string[] {
-    return [...this.#due, ...this.#large.names, ...this.#new.names];
+    return [...this.#due.names, ...this.#large.names, ...this.#new.names];
   }
 
   /** Reports whether a catalog may lack events. */
@@ -392,8 +395,4 @@ export class SnapshotBuilder implements CatalogBuilder {
   #reportPass(): void {
     this.#deps.onPass?.(this.#progress.all.event, this.status());
   }
-}
-
-function errorMessage(error: unknown): string {
-  return error instanceof KrmhubError ? error.message : 'internal error; see the log';
 }

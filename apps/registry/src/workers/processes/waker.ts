@@ -8,6 +8,11 @@ export class Waker {
     this.#end();
   };
 
+  /** Whether the next rest ends at once. */
+  get isWoken(): boolean {
+    return this.#woken;
+  }
+
   /** Waits for a time, which may be infinite, unless it is woken. Returns whether it was, since the last call. */
   async rest(milliseconds: number): Promise<boolean> {
     if (!this.#woken) {
