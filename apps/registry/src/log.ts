@@ -27,6 +27,11 @@ export function createLog(level: LogLevel, destination: DestinationStream): Log 
   );
 }
 
+/** Returns text of a client, such as a path, for logs: without what can be a token. */
+export function withoutTokens(text: string): string {
+  return text.replaceAll(/krmhub_[a-f0-9]{8,}/gi, 'krmhub_…');
+}
+
 /** What a log needs of a stream. Those of the process can be written again after an error. */
 export interface LogStream extends Pick<Writable, 'write' | 'writableLength'> {
   on(event: 'error', listener: () => void): unknown;

@@ -7,16 +7,17 @@ export interface ExposedFunction extends IncludedFunction {
 
 /**
  * Returns the functions that a change of access hides from readers of a catalog, although snapshots of it contain them:
- * builds leave them out from then on, and older snapshots stay as they are.
+ * builds leave them out from then on, and older snapshots stay as they are, also those of a deleted catalog that is restored
+ * later.
  */
 export async function exposedFunctions(
-  store: Pick<CatalogReader, 'catalogs' | 'includedFunctions'>,
+  store: Pick<CatalogReader, 'catalogs' | 'deletedCatalogs' | 'includedFunctions'>,
   before: AccessRules,
   after: AccessRules,
 ): Promise<ExposedFunction[]> {
   const exposed: ExposedFunction[] = [];
   if (!after.hidesAnything) return exposed;
-  for (const { name: catalog } of await store.catalogs()) {
+  for (const { name: catalog } of [...(await store.catalogs()), ...(await store.deletedCatalogs())]) {
     const could = catalogReaders(before, catalog);
     const may = catalogReaders(after, catalog);
     for (const fn of await store.includedFunctions(catalog)) {

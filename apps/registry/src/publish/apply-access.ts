@@ -37,7 +37,7 @@ export interface ApplyAccessDeps {
     Pick<TokenStore, 'tokens'> &
     Pick<UserStore, 'users'> &
     Pick<TrustedPublisherStore, 'trustedPublishers'> &
-    Pick<CatalogReader, 'catalogs' | 'includedFunctions'> &
+    Pick<CatalogReader, 'catalogs' | 'deletedCatalogs' | 'includedFunctions'> &
     Pick<SourceReader, 'ownedGroups'> &
     Pick<ManifestReader, 'repositories'>;
   access: RegistryAccess;

@@ -99,6 +99,23 @@ describe('the Access document', () => {
     ).toEqual(['inner 1-2 inside.test/SetLabels']);
   });
 
+  it('names what a deleted catalog shows to more readers after it is restored', async () => {
+    const rules = `
+      groups: [{pattern: secret.test, visibility: private}]`;
+    await apply(
+      document(`${rules}
+      catalogs: [{pattern: kept, visibility: private}]`),
+    );
+    await registry.publish({ group: 'secret.test', kind: 'SetLabels', release: '1.0.0' });
+    const recipe =
+      'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: kept}\nspec: {sources: [{name: ours, functions: {}}]}\n';
+    await registry.send('PUT', '/api/v1/catalogs/kept', recipe);
+    await registry.waitForCatalogs();
+    await registry.send('POST', '/api/v1/catalogs/kept/delete', { reason: 'for a day' });
+    const { exposed } = (await apply(document(rules))).body;
+    expect(exposed.map(({ catalog, group }) => `${catalog} ${group}`)).toEqual(['kept secret.test']);
+  });
+
   it('ends what belongs to a team that it removes, so that a later team of this name has none of it', async () => {
     const { store, access } = registry.parts;
     const at = new Date().toISOString();

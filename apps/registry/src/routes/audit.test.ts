@@ -149,6 +149,25 @@ describe('a refused request', () => {
     expect(logged[0].actor).toEqual({ id, name: 'ci' });
   });
 
+  it('that has a token in its path, or in a text, has a row without it', async () => {
+    const { secret } = await registry.token({ name: 'ci', scopes: ['read'] });
+    const other = newSecret();
+    const refused = await registry.send(
+      'DELETE',
+      `/v2/team/x/manifests/${other}`,
+      undefined,
+      `Bearer ${secret}`,
+    );
+    expect(refused.status).toBe(403);
+    await registry.publish(set);
+    await registry.send('POST', `${releasePath(set)}/yank`, { reason: `it contains ${other}` });
+    const all = await rows('?limit=1000');
+    expect(all.map(({ object }) => object)).toContain('repository/team/x:krmhub_…');
+    const yanked = all.find(({ action }) => action === 'release.yank');
+    expect(yanked?.detail?.reason).toBe('it contains krmhub_…');
+    expect(JSON.stringify(all)).not.toContain(other.slice(-64));
+  });
+
   it('of a token has a limited number of rows in an hour, then a count', async () => {
     const { secret } = await registry.token({ name: 'ci', scopes: ['yank'] });
     const limit = SERVER_LIMITS.recordedRefusalsPerHour;

@@ -95,7 +95,10 @@ export function createApp(opened: OpenRegistry): RegistryApp {
     if (!opened.access.rules.hidesAnything) return next();
     const find = async () => {
       const identified = await identify(c, opened, readAccessToken);
-      return identified === ANONYMOUS && isInside(c.env?.incoming) ? INSIDER : identified;
+      // Only this needs no database: what is internal may have become private while this process cannot reach it.
+      return identified === ANONYMOUS && opened.isCurrent() && isInside(c.env?.incoming)
+        ? INSIDER
+        : identified;
     };
     const actor = await find();
     const { revision } = opened.access.rules;

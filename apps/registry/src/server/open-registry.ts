@@ -327,6 +327,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       processes,
       trust,
       access,
+      /** Whether this process knows which rights had ended a minute ago. */
+      isCurrent: () => leader.isCurrent(),
       ...exposureChecks({ config, access, store }),
       findProof,
       issuerKeys,

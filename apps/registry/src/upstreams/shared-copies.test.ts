@@ -11,6 +11,7 @@ const leaderWith = (call: Leader['call']): Leader => ({
   call,
   status: () => undefined,
   catchUp: async () => undefined,
+  isCurrent: () => true,
 });
 const TOO_LARGE = new Uint8Array(DOCUMENT_LIMITS.maxCatalogBytes + 1);
 const refusal = { code: 'unavailable', message: expect.stringContaining('exceeds 67108864 bytes') };

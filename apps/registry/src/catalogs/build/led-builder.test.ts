@@ -77,6 +77,7 @@ it('builds on the leader, and then knows of the snapshots', async () => {
     catchUp: async () => {
       caughtUp += 1;
     },
+    isCurrent: () => true,
   };
   const builder = new LedBuilder(() => here.builder, leader);
   expect(await builder.waitFor({ event: 7, milliseconds: 1_000, catalogs: ['default'] })).toBe(true);
@@ -102,6 +103,7 @@ it('says that no process leads', async () => {
     call: () => Promise.reject(new KrmhubError('unavailable', 'no process leads')),
     status: () => undefined,
     catchUp: async () => undefined,
+    isCurrent: () => true,
   };
   const builder = new LedBuilder(() => recorded({ caughtUp: true, failing: [] }).builder, leader);
   expect(builder.status()).toEqual({

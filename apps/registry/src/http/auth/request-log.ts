@@ -1,8 +1,7 @@
 import { SERVER_LIMITS } from '../../limits.js';
-import { type Log, rareWarning } from '../../log.js';
+import { type Log, rareWarning, withoutTokens } from '../../log.js';
 import { rateLimitKey, siteKey } from '../client-address.js';
 import { RateLimit } from './rate-limit.js';
-import { withoutTokens } from './tokens.js';
 
 export interface LoggedRequest {
   requestId: string;

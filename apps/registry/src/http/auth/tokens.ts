@@ -32,11 +32,6 @@ export function isTokenSecret(text: string): boolean {
   return match !== null && checksum(match[1]!) === match[2];
 }
 
-/** Returns text of a client, such as a path, for logs: without what can be a token. */
-export function withoutTokens(text: string): string {
-  return text.replaceAll(/krmhub_[a-f0-9]{8,}/gi, 'krmhub_…');
-}
-
 /** Returns the hash that is stored for a secret. A secret has 256 random bits, so a fast hash suffices. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');

@@ -15,7 +15,9 @@ import type { FollowedEvent, Listening, SharedDatabase } from './shared-database
 /** Milliseconds between two looks while no notification can come: users hardly notice them. */
 const POLL_MS = 250;
 /** Milliseconds between two looks while notifications come: the connection is checked, and says if it breaks. */
-const BACKUP_MS = 60_000;
+const BACKUP_MS = 20_000;
+/** Milliseconds after the last look for which a process counts on what it knows. */
+const CURRENT_MS = 50_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
@@ -33,6 +35,8 @@ export class Following implements Leader {
   #events: EventFollower | undefined;
   #listener: Listening | undefined;
   #isLeading = false;
+  /** When the last look began that has ended, by `performance.now`. */
+  #lookedAt = performance.now();
 
   private constructor(deps: FollowingDeps, from: number) {
     this.#deps = deps;
@@ -52,7 +56,16 @@ export class Following implements Leader {
     const events = new EventFollower({ store: shared.events, apply }, this.#from);
     const milliseconds = () => (this.#listener?.isConnected ? BACKUP_MS : POLL_MS);
     const pollers = {
-      events: new Poller({ what: 'follow the event log', work: () => events.follow(), milliseconds, log }),
+      events: new Poller({
+        what: 'follow the event log',
+        work: async () => {
+          const began = performance.now();
+          await events.follow();
+          this.#lookedAt = began;
+        },
+        milliseconds,
+        log,
+      }),
       calls: new Poller({
         what: 'read the requests of other processes',
         work: () => this.#calls.look(led),
@@ -95,6 +108,10 @@ export class Following implements Leader {
 
   status(): unknown {
     return this.#calls.currentStatus;
+  }
+
+  isCurrent(): boolean {
+    return performance.now() - this.#lookedAt < CURRENT_MS;
   }
 
   async catchUp(): Promise<void> {

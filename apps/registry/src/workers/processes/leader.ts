@@ -11,6 +11,8 @@ export interface Leader {
   status(): unknown;
   /** Resolves once this process knows of all events that were committed before the call. */
   catchUp(): Promise<void>;
+  /** Whether this process knows of all events that were committed a minute ago. */
+  isCurrent(): boolean;
 }
 
 /** The leader of a registry with one process. */
@@ -19,4 +21,5 @@ export const LEADER_HERE: Leader = {
   call: () => Promise.reject(new Error('this process is the leader')),
   status: () => undefined,
   catchUp: async () => undefined,
+  isCurrent: () => true,
 };

@@ -1,5 +1,6 @@
 import type { AuditHead, NewAuditRow } from '@krmhub/catalog';
 import { type Digest, sha256 } from '@krmhub/schema';
+import { withoutTokens } from '../../../log.js';
 
 /** Longest text of a row: clients choose some of them. */
 const MAX_TEXT = 500;
@@ -17,7 +18,7 @@ export interface AuditColumns {
   detail: string | null;
 }
 
-/** Returns the columns of a new row: texts that both databases store as they are, and that are short. */
+/** Returns the columns of a new row: texts that both databases store as they are, that are short, and that have no token. */
 export function auditColumns({ at, by, action, object, outcome, detail, origin }: NewAuditRow): AuditColumns {
   const { credential, address, requestId } = origin ?? {};
   return {
@@ -39,7 +40,7 @@ function short(value: unknown): unknown {
 
 /** PostgreSQL stores no U+0000, and neither database half of a surrogate pair. */
 function clean(text: string): string {
-  return text
+  return withoutTokens(text)
     .slice(0, MAX_TEXT)
     .replaceAll('\0', '\ufffd')
     .replace(/\p{Surrogate}/gu, '\ufffd');
