@@ -53,6 +53,13 @@ it('one client cannot fill the log, and cannot keep others or changes out of it'
   expect(lines().at(-1)).toMatchObject({ client: '192.0.2.1', path: 'x'.repeat(500) });
 });
 
+it('has paths without characters that a terminal would run or hide', () => {
+  const { log, lines } = openLog();
+  log.write('info', request({ path: '/a\u202eb\u009b31mc\u001bd\u2028e' }));
+  expect(lines().at(-1)?.path).toMatch(/^\/a.b.31mc.d.e$/);
+  expect(lines().at(-1)?.path).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
+});
+
 it('one IPv6 site cannot fill the log by its many networks', () => {
   const { log, lines } = openLog();
   for (let network = 0; network < 30; network++) {

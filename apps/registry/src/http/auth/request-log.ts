@@ -1,3 +1,4 @@
+import { escapeControls } from '@krmhub/schema/text';
 import { SERVER_LIMITS } from '../../limits.js';
 import { type Log, rareWarning, withoutTokens } from '../../log.js';
 import { rateLimitKey, siteKey } from '../client-address.js';
@@ -65,7 +66,9 @@ export class RequestLog {
       this.#warn({ client });
       return;
     }
-    this.#log[level]({ ...request, path: withoutTokens(path).slice(0, MAX_PATH), ...failure }, 'request');
+    // A terminal or a page that shows the line must not run or hide anything.
+    const shown = escapeControls(withoutTokens(path)).slice(0, MAX_PATH);
+    this.#log[level]({ ...request, path: shown, ...failure }, 'request');
   }
 
   /** Some subscribers have an IPv6 site with thousands of networks, so a site has a quota too. */
