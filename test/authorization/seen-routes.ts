@@ -30,7 +30,7 @@ export interface ListRead {
 
 /** Reads that are the same for everybody, or only for administrators: they name nothing hidden. */
 const NEUTRAL: ReadonlySet<string> = new Set([
-  ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'access', 'listTokens'],
+  ...['openapi', 'healthz', 'readyz', 'metrics', 'registryKeys', 'registryKey', 'access', 'listTokens'],
   ...['asset', 'favicon', 'install', 'download', 'apiReference', 'apiReferencePart'],
   ...['docs', 'docsPage', 'docsSection', 'docsSamples', 'keysPage'],
   ...['openSearch', 'robots', 'security', 'sitemapIndex', 'renovatePreset'],

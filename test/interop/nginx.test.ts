@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { spawn, spawnSync } from '../processes.js';
-import { fixtures, krmhub, temporaryFolder } from '../running.js';
+import { fixtures, krmhub, root, temporaryFolder } from '../running.js';
 import { startForwardProxy } from './forward-proxy.js';
 import { freePort } from './free-port.js';
 
@@ -33,6 +33,13 @@ let stripping: string;
 let passing: string;
 let token: string;
 
+/** What the documented configuration passes on. */
+const documentedHeaders = [
+  ...new Set(
+    readFileSync(path.join(root, 'docs/operate-security.md'), 'utf8').match(/proxy_set_header .*;/g),
+  ),
+];
+
 function nginxConfig(registryPort: number, ports: { stripping: number; passing: number }): string {
   const server = (port: number, upstream: string) => `
   server {
@@ -42,7 +49,7 @@ function nginxConfig(registryPort: number, ports: { stripping: number; passing: 
     location /krm/ {
       proxy_pass ${upstream};
       proxy_http_version 1.1;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      ${documentedHeaders.join('\n      ')}
       client_max_body_size 3m;
     }
   }`;
@@ -77,6 +84,7 @@ beforeAll(async () => {
   const env = {
     KRMHUB_PUBLIC_URL: stripping,
     KRMHUB_TRUSTED_PROXIES: '127.0.0.1',
+    KRMHUB_INTERNAL_ADDRESSES: '127.0.0.5',
     KRMHUB_REQUESTS_PER_MINUTE: String(READS),
   };
   mkdirSync(path.join(folder, 'data'));
@@ -258,6 +266,23 @@ describe.skipIf(missing.length > 0)(
       expect(lastLogged('127.0.0.7-1')).toMatchObject({ client: '127.0.0.7', status: 200 });
       expect(lastLogged(`127.0.0.7-${READS + 1}`)).toMatchObject({ client: '127.0.0.7', status: 429 });
       expect(lastLogged('127.0.0.8-1')).toMatchObject({ client: '127.0.0.8' });
+    });
+
+    it('shows what is internal to clients of the network, at its public address only', async () => {
+      const env = { KRMHUB_REGISTRY: stripping, KRMHUB_TOKEN: token, NODE_EXTRA_CA_CERTS: certificate };
+      const access = path.join(folder, 'access.yaml');
+      writeFileSync(
+        access,
+        'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\n' +
+          'spec: {catalogs: [{pattern: default, visibility: internal}]}\n',
+      );
+      const applied = await krmhub(['access', 'apply', access, '--yes'], { env });
+      expect([applied.code, applied.stderr]).toEqual([0, expect.any(String)]);
+      const statusFor = async (from: string, headers = {}) =>
+        (await get(`${stripping}/catalogs/default/catalog.yaml`, { from, headers })).status;
+      expect(await statusFor('127.0.0.5')).toBe(200);
+      expect(await statusFor('127.0.0.6')).toBe(404);
+      expect(await statusFor('127.0.0.5', { Host: 'evil.example' })).toBe(404);
     });
 
     it('distinguishes its clients from those that bypass it', async () => {

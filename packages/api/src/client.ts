@@ -40,7 +40,7 @@ import { fillPath } from './paths.js';
 import type { TransportOptions } from './transport.js';
 
 export type * from './client-requests.js';
-export { parseRegistryUrl } from './registry-url.js';
+export { parsePlainUrl, parseRegistryUrl } from './registry-url.js';
 export { RegistryError, UnexpectedResponse } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 

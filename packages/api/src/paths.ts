@@ -67,6 +67,7 @@ export const PATHS = {
   snapshotBundle: '/catalogs/{name}/snapshots/{snapshot}/snapshot.sigstore.json',
   catalogBundle: '/catalogs/{name}/snapshot.sigstore.json',
   registryKeys: '/.well-known/krmhub-keys.json',
+  registryKey: '/.well-known/krmhub-key.pub',
   functionConfigSchema: '/schemas/{group}/{version}/{kind}.json',
   openapi: '/openapi.json',
   healthz: '/healthz',

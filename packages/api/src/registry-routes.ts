@@ -168,6 +168,14 @@ export const REGISTRY_ROUTES = {
       ...errorResponses(),
     },
   }),
+  registryKey: createRoute({
+    method: 'get',
+    path: PATHS.registryKey,
+    operationId: 'registryKey',
+    tags: ['operations'],
+    summary: 'Get the public key that signs now. Compare its fingerprint with a trusted copy',
+    responses: { 200: text('The key in PEM', 'application/x-pem-file'), ...notModified, ...errorResponses() },
+  }),
   openapi: createRoute({
     method: 'get',
     path: PATHS.openapi,

@@ -34,6 +34,18 @@ it('shows the newest rows that match, and says if there are more', async () => {
 });
 
 it.each([
+  [['--until', '2020-01-01'], ''],
+  [['--action', 'publish'], ': "publish" is not an action; did you mean release.publish?'],
+  [['--action', 'tokens.create'], ': "tokens.create" is not an action; did you mean token.create?'],
+  [['--action', 'login'], ''],
+  [['--object', 'example.com'], ': objects begin with what they are, for example release/example.com/'],
+])('says that no row matches %j, and why', async (args, why) => {
+  const none = await run(['audit', ...args]);
+  expect(none.out()).toBe('');
+  expect(none.err()).toBe(`no rows match${why}\n`);
+});
+
+it.each([
   [['--since', 'yesterday'], '7d'],
   [['--limit', 'all'], 'number'],
   [['--outcome', 'maybe'], 'refused'],

@@ -31,6 +31,7 @@ export function registerAudit(program: Command, io: Io): void {
       `
 Examples:
   krmhub audit
+  krmhub audit --action release.publish --object release/example.com/
   krmhub audit --since 7d --action token
   krmhub audit --object release/example.com/ --outcome refused
   krmhub audit --since 30d --limit 0 -o json > audit.json`,

@@ -232,6 +232,17 @@ describe('releases', () => {
   });
 });
 
+it.each(['', '/', '/catalog.yaml'])('wants the URL of a registry, not that of a catalog: %s', async (end) => {
+  const io = await run([
+    'search',
+    'labels',
+    '--registry',
+    `https://krm.example.com/krm/catalogs/default${end}`,
+  ]);
+  expectEnd(io, 2, 'is the URL of a catalog, not of a registry');
+  expect(io.err()).toContain('hint: Use https://krm.example.com/krm\n');
+});
+
 describe('a misspelled name', () => {
   it.each([
     ['yank', 'functions.example.com/SetLables@1.0.0', '--reason', 'x'],

@@ -48,7 +48,9 @@ describe('key', () => {
       { state: 'next', validFrom: '2099-01-02T00:00:00.000Z' },
       { state: 'signing', fingerprint: first!.fingerprint, validUntil: '2099-01-02T00:00:00.000Z' },
     ]);
-    expectEnd(await run('rotate', '--valid-from', '2099-01-02'), 2, 'a key that starts at 2099-01-02');
+    const again = await run('rotate', '--valid-from', '2099-01-02');
+    expectEnd(again, 2, 'a key that starts at 2099-01-02');
+    expect(again.err()).toContain('use a later time with --valid-from');
     // The one that is announced stays so: a key that is known to others cannot wait for it.
     const states = (await json('rotate')).map(({ state }) => state);
     expect(states).toEqual(['next', 'signing', 'retired']);

@@ -1,5 +1,8 @@
 import type { AuditRow } from '@krmhub/api/model';
+import { AUDIT_ACTIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
 import { connectExport } from './connection.js';
@@ -32,6 +35,20 @@ export async function printAudit(io: Io, options: AuditOptions): Promise<void> {
   }
   await printData(io, output, { rows }, () => printRows(io, rows));
   if (hasMore) await printLine(io, `only the newest ${limit} rows; for more, use --limit`);
+  if (rows.length === 0) await printLine(io, escapeControls(`no rows match${whyNone(options)}`));
+}
+
+/** Actions and objects begin with the kind of what was changed, which a filter may lack. */
+function whyNone({ action, object }: AuditOptions): string {
+  if (action !== undefined && !AUDIT_ACTIONS.some((one) => `${one}.`.startsWith(`${action}.`))) {
+    const meant = AUDIT_ACTIONS.find((one) => one.endsWith(`.${action}`)) ?? suggest(action, AUDIT_ACTIONS);
+    return meant === undefined
+      ? `: "${action}" is not an action; \`krmhub docs audit\` lists what is recorded`
+      : `: "${action}" is not an action; did you mean ${meant}?`;
+  }
+  return object === undefined || object.includes('/')
+    ? ''
+    : `: objects begin with what they are, for example release/${object}/`;
 }
 
 async function printRows(io: Io, rows: readonly AuditRow[]): Promise<void> {

@@ -44,7 +44,7 @@ export async function rotateRegistryKey(
   const validFrom = from ?? now;
   if (validFrom.getTime() < now.getTime()) {
     throw new KrmhubError('usage', `start time ${validFrom.toISOString()} is in the past`, {
-      hint: 'To use the key now, remove --from.',
+      hint: 'To use the key now, remove --valid-from.',
     });
   }
   // A key with a later start time is not changed; it takes over at its time.
@@ -55,7 +55,7 @@ export async function rotateRegistryKey(
     (signing !== undefined && validFrom.getTime() <= Date.parse(signing))
   ) {
     throw new KrmhubError('usage', `a key that starts at ${validFrom.toISOString()} already exists`, {
-      hint: 'List the keys with `krmhub key list`, and use another time with --from.',
+      hint: 'List the keys with `krmhub key list`, and use a later time with --valid-from.',
     });
   }
   await addKeyFile(folder, validFrom, owner === undefined ? {} : { owner });

@@ -37,6 +37,13 @@ export function signatureRoutes(app: RegistryApp, deps: SignatureDeps): void {
     });
   });
 
+  serveRoute(app, ROUTES.registryKey, async (c) =>
+    textResponse(c, (await keys.signing()).publicKey.pem, {
+      mediaType: 'application/x-pem-file',
+      cacheControl: CACHE_SHORT,
+    }),
+  );
+
   async function bundleResponse(
     c: RegistryContext,
     { catalog, serial }: SnapshotRecord,

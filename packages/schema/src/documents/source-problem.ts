@@ -38,7 +38,8 @@ export const SOURCE_PROBLEM_HINTS: Record<SourceProblem, string> = {
   'too-many-redirects': 'Use the final URL of the catalog.',
   'not-found': 'Check the url in the recipe: its path, and its branch or tag.',
   unauthorized: 'Ask the operator to configure credentials with KRMHUB_SOURCE_CREDENTIALS.',
-  'bad-answer': 'Use the URL of the catalog file itself, for example the "raw" URL of a git host.',
+  'bad-answer':
+    'Use the URL of the catalog file: of a krmhub registry, add /catalog.yaml to the URL of the catalog; of a git host, use the "raw" URL.',
   'invalid-catalog': 'Run `krmhub lint` on the file to see the errors.',
   signature: 'Contact the publisher of the catalog. If its key changed, add the new key to requireSignature.',
   rollback: 'Contact the publisher of the catalog: a server or proxy may serve an old copy.',

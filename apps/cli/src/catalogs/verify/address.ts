@@ -1,4 +1,4 @@
-import { parseRegistryUrl } from '@krmhub/api/client';
+import { parsePlainUrl, parseRegistryUrl } from '@krmhub/api/client';
 import { isCatalogName } from '@krmhub/consume/references/catalog-name';
 import { catalogUrl } from '@krmhub/consume/trust/registry-snapshot';
 import { defined } from '@krmhub/schema/defined';
@@ -45,7 +45,7 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
 }
 
 function parseCatalogUrl(target: string): { base: URL; name: string; serial: number | undefined } {
-  const url = parseRegistryUrl(target);
+  const url = parsePlainUrl(target);
   const match = PATH.exec(url.pathname);
   if (match === null) {
     throw new KrmhubError('usage', `${target} is not the URL of a catalog`, {

@@ -290,11 +290,15 @@ describe('renewal', () => {
     expect(announced.map(({ fingerprint }) => fingerprint)[1]).toBe(first?.fingerprint);
     expect(await registry.renewal.renew()).toBe(0);
     expect((await signed()).signer.fingerprint).toBe(first?.fingerprint);
+    expect(await text('/.well-known/krmhub-key.pub')).toBe(first?.pem);
     registry.advance(DAY);
     expect(await registry.renewal.renew()).toBe(1);
     expect((await signed()).signer.fingerprint).toBe(announced[0]?.fingerprint);
     await registry.publish({ kind: 'Two', release: '1.0.0' });
     expect((await signed()).signer.fingerprint).toBe(announced[0]?.fingerprint);
+    // The retired key stays in the list.
+    expect(await text('/.well-known/krmhub-key.pub')).toBe((await pinned())[0]?.pem);
+    expect(await pinned()).toHaveLength(2);
     await expectSigned(2);
     await expectSigned(3);
     expect(await findings()).toEqual([]);

@@ -75,6 +75,7 @@ export const RATE_LIMIT_CLASSES = {
   snapshotBundle: 'read',
   catalogBundle: 'read',
   registryKeys: 'free',
+  registryKey: 'free',
   events: 'read',
   revocations: 'read',
   audit: 'read',

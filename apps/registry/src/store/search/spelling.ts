@@ -61,7 +61,7 @@ export function spelling(
     if (length < SPELLING_LIMITS.minLength || length > SPELLING_LIMITS.maxLength) return undefined;
     const [first = '', second = ''] = word;
     const compared = [...new Set([first, second])].flatMap(wordsFrom);
-    const most = length < 5 ? 1 : 2;
+    const most = length < 6 ? 1 : 2;
     const near: Word[][] = [[], [], []];
     for (const { term, doc } of compared) {
       if (Math.abs(term.length - word.length) > most) continue;

@@ -6,7 +6,7 @@ export const FIRST_PAGE = `krmhub: a registry of KRM functions
 /api/v1/catalogs                         catalogs and their recipes
 /catalogs/default/catalog.yaml           the newest release of every function, as a KEP-2906 catalog
 /catalogs/default/snapshots              its history
-/.well-known/krmhub-keys.json            the keys that sign snapshots
+/.well-known/krmhub-key.pub              the key that signs snapshots now, and in krmhub-keys.json all
 /schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
 /v2/                                     OCI artifacts: functions/{group}/{kind}, catalogs/{name}, and others
 /api/v1/events                           all changes, in order

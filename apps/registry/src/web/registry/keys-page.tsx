@@ -16,7 +16,8 @@ export function KeysPage({ keys, signing }: { keys: readonly RegistryKey[]; sign
       <h1>Keys of this registry</h1>
       <p class="lead">
         This registry signs each snapshot of its catalogs. Pin the key once, and krmhub rejects every snapshot
-        that it did not sign. Programs read <a href={at(fillPath('registryKeys', {}))}>the keys as JSON</a>.
+        that it did not sign. Programs read <a href={at(fillPath('registryKeys', {}))}>the keys as JSON</a>,
+        or <a href={at(fillPath('registryKey', {}))}>the current key as a file</a>.
       </p>
       <p>
         Compare the fingerprint with the one from the operator of the registry. A page that an attacker

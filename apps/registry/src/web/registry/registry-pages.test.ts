@@ -43,5 +43,10 @@ describe('the page of keys', () => {
     }
     expect(page.match(/signs now/g)).toHaveLength(1);
     expect(page).toContain('/catalogs/default --key registry.pub');
+    const file = await registry.request('/.well-known/krmhub-key.pub');
+    expect([file.headers.get('content-type'), await file.text()]).toEqual([
+      'application/x-pem-file',
+      keys[0]!.publicKey,
+    ]);
   });
 });
