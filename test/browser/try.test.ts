@@ -58,6 +58,13 @@ suite('"Try it"', () => {
   const diff = (page: Page) =>
     page.locator('.try-output .snippet', { hasText: 'Changes of' }).allInnerTexts();
 
+  it('opens from the link beside the commands', () =>
+    visit('SetLabels', async (page) => {
+      await page.getByRole('link', { name: OPEN }).click();
+      await page.getByRole('group', { name: 'Form' }).waitFor();
+      expect(await page.getByRole('button', { name: OPEN }).count()).toBe(0);
+    }));
+
   it.each([
     ['SetReplicas', 'replicas: 1', 'replicas: 3\npaused: true\nstrategy:\n  type: Recreate'],
     ['SetLabels', 'key: example', 'key: on\n  team: "yes"'],

@@ -282,7 +282,7 @@ describe.skipIf(missing.length > 0)(
         (await get(`${stripping}/catalogs/default/catalog.yaml`, { from, headers })).status;
       expect(await statusFor('127.0.0.5')).toBe(200);
       expect(await statusFor('127.0.0.6')).toBe(404);
-      expect(await statusFor('127.0.0.5', { Host: 'evil.example' })).toBe(404);
+      expect(await statusFor('127.0.0.5', { Host: 'krm.example.com' })).toBe(404);
     });
 
     it('distinguishes its clients from those that bypass it', async () => {

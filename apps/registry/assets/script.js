@@ -146,7 +146,12 @@ function addSuggestions(input) {
         option.setAttribute('role', 'option');
         const description = document.createElement('span');
         description.textContent = descriptions[at] ?? '';
-        option.append(name, description);
+        // A line breaks between the group and the kind.
+        const [group = '', kind] = name.split('/');
+        option.append(
+          ...(kind === undefined ? [name] : [`${group}/`, document.createElement('wbr'), kind]),
+          description,
+        );
         return option;
       }),
     );
@@ -283,5 +288,8 @@ function addTryIt(section) {
     }
   });
   section.querySelector('.try-start')?.replaceChildren(start);
+  for (const link of document.querySelectorAll('a[href="#try"]')) {
+    link.addEventListener('click', () => start.click());
+  }
 }
 for (const section of document.querySelectorAll('[data-try]')) addTryIt(/** @type {HTMLElement} */ (section));

@@ -269,9 +269,7 @@ export function readConfig(
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
     throw new KrmhubError('usage', `invalid configuration:\n  ${problems.join('\n  ')}`, {
-      hint: `Use these settings: ${Object.values(SETTINGS)
-        .map(({ name }) => name)
-        .join(', ')}.`,
+      hint: 'All settings and their values: krmhub docs configuration',
     });
   }
   return {
