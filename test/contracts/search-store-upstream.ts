@@ -89,6 +89,23 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
+    it('have a description in a catalog only as that catalog has them', async () => {
+      const other = { ...PEEL, description: 'Peels what nobody else may know.' };
+      await cut('another', [other]);
+      const described = async (catalog: string) =>
+        (await store().descriptions(catalog, [{ group: GROUP, kind: 'PEELBANANA' }]))[0];
+      const [shown] = (await search({ kind: ['PeelBanana'] })).items;
+      for (const [catalog, { description }] of [
+        ['platform', PEEL],
+        ['another', other],
+      ] as const) {
+        const isShown = shown?.description === description;
+        expect([catalog, await described(catalog)]).toEqual([catalog, isShown ? description : undefined]);
+      }
+      expect(shown?.description).toBe(other.description);
+      expect(await described('missing')).toBeUndefined();
+    });
+
     it('come after a function of this registry with the same name', async () => {
       await cut('platform', [
         { kind: 'SetLabels', description: 'Set labels.', tags: ['labels', 'set'] },

@@ -174,7 +174,7 @@ export function searchContract(store: () => RegistryStore): void {
         { group: 'example.com', kind: 'None' },
         { group: 'example.com', kind: 'GATEKEEPER' },
       ];
-      expect(await store().descriptions(names)).toEqual([
+      expect(await store().descriptions('default', names)).toEqual([
         'Validates resources against their schemas.',
         undefined,
         'Validates resources by policies.',

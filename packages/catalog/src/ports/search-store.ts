@@ -5,9 +5,10 @@ import type { SearchPage, SearchQuery } from './search-records.js';
 export interface SearchStore {
   search(query: SearchQuery): Promise<SearchPage>;
   /**
-   * Returns the descriptions of functions, in the order of their names; undefined for those that search does not know.
+   * Returns the descriptions of functions of a catalog, in the order of their names; undefined for those that search does
+   * not know, or knows as other upstream catalogs have them, which perhaps fewer actors may read.
    */
-  descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]>;
+  descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]>;
   /**
    * Updates the search documents of upstream functions from the newest snapshots, in short transactions. Returns false
    * if the signal stopped it. The next call continues.

@@ -97,7 +97,7 @@ export async function openFollowedStore(
         ...store,
         search: (query) => follower.search(query),
         nearFunctions: (name) => follower.nearFunctions(name),
-        descriptions: (names) => follower.descriptions(names),
+        descriptions: (catalog, names) => follower.descriptions(catalog, names),
         synchronizeSearch: (signal) => follower.synchronizeSearch(signal),
         close: async () => {
           closing.abort();

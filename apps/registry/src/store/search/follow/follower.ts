@@ -117,8 +117,8 @@ export class SearchFollower implements SearchStore, NameFinder {
     return this.#searching(({ searches }) => searches.nearFunctions(name));
   }
 
-  async descriptions(names: readonly FunctionName[]): Promise<(string | undefined)[]> {
-    return this.#searching(({ rows }) => rows.descriptions(names));
+  async descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]> {
+    return this.#searching(({ rows }) => rows.descriptions(catalog, names));
   }
 
   /** Begins with a copy if the index is new. Without one, it is filled from the database. */
