@@ -1,4 +1,5 @@
 import {
+  type CatalogHeader,
   type CatalogRecord,
   catalogReaderRules,
   catalogReaders,
@@ -126,7 +127,7 @@ async function commit(
   deps: BuildSnapshotDeps,
   { catalog, recipe, sources, mayContain, readerRules }: ComparedCatalog,
   throughEvent: number,
-  { changed, entries, snapshotChanged }: ChangedEntries,
+  { changed, entries, snapshotChanged, shared }: ChangedEntries,
 ): Promise<SnapshotRecord | undefined> {
   const { store, signing, clock } = deps;
   const { name } = catalog;
@@ -148,13 +149,16 @@ async function commit(
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...defined({ labels }) });
-  const built = await buildUndamaged(deps, {
-    header,
-    previous,
-    changed,
-    known: entries,
-    isFull: previous === undefined || withdrawn,
-  });
+  const build = (others: readonly CatalogHeader[] = []) =>
+    buildUndamaged(deps, {
+      header,
+      others,
+      previous,
+      changed,
+      known: entries,
+      isFull: previous === undefined || withdrawn,
+    });
+  const built = await (shared === undefined ? build() : shared.of(name, build));
   const { digests, documents, functions, segments } = built;
   const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
   if (same && !snapshotChanged && !withdrawn) {

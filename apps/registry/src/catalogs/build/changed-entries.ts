@@ -6,9 +6,11 @@ import {
   type RenderedEntry,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import { type ComparedCatalog, EntryComparison, type EntryStore } from './entry-comparison.js';
 import { type KnownEntries, RenderedEntries } from './rendered-entries.js';
+import { SharedBuild, withSameEntries } from './shared-build.js';
 
 /** Changed entry rows of catalogs that are compared together: about 50 MB. */
 const MAX_ROWS_TOGETHER = 50_000;
@@ -19,6 +21,8 @@ export interface ChangedEntries {
   snapshotChanged: boolean;
   /** Entries that `changed` names and that are not stored yet. */
   entries: ReadonlyMap<Digest, RenderedEntry>;
+  /** Of several new catalogs with the same entries. */
+  shared?: SharedBuild;
 }
 
 /**
@@ -63,9 +67,9 @@ export interface Together {
 }
 
 /**
- * Compares all functions for several catalogs: functions are read, and entries rendered, once for all. Returns the
- * changes of the catalogs, those with few first. If they are too many, it leaves out the catalogs with the most, but not
- * the first one. Returns none if it ended early.
+ * Compares all functions for several catalogs: functions are read, and entries rendered, once for all, and entries are
+ * selected once for those with the same ones. Returns the changes of the catalogs, those with few first. If they are too
+ * many, it leaves out the catalogs with the most, but not the first one. Returns none if it ended early.
  */
 export async function compareTogether<Catalog extends ComparedCatalog>(
   store: EntryStore,
@@ -73,7 +77,10 @@ export async function compareTogether<Catalog extends ComparedCatalog>(
   { known, mayContinue, failed }: Together,
 ): Promise<(ChangedEntries & { of: Catalog })[]> {
   const rendered = new RenderedEntries(store, known);
-  let all = catalogs.map((of) => ({ of, comparison: new EntryComparison(store, rendered, of) }));
+  let all = withSameEntries(catalogs).map((of) => ({
+    of,
+    comparison: new EntryComparison(store, rendered, of[0]!),
+  }));
   const each = async (work: (comparison: EntryComparison) => Promise<void>): Promise<void> => {
     for (const one of all) {
       if (!all.includes(one)) continue;
@@ -82,7 +89,7 @@ export async function compareTogether<Catalog extends ComparedCatalog>(
         all = withoutMost(all);
       } catch (error) {
         all = all.filter((other) => other !== one);
-        await failed(one.of.catalog.name, error);
+        for (const { catalog } of one.of) await failed(catalog.name, error);
       }
     }
   };
@@ -93,9 +100,13 @@ export async function compareTogether<Catalog extends ComparedCatalog>(
   }
   await each((comparison) => comparison.end(inBatches));
   // Each commit would store all of them.
-  if (all.length > 1) await rendered.storeAll();
+  if (all.flatMap(({ of }) => of).length > 1) await rendered.storeAll();
   return all
-    .map(({ of, comparison }) => ({ of, ...result(comparison), entries: rendered.waiting }))
+    .flatMap(({ of: group, comparison }) => {
+      const shared = group.length > 1 ? new SharedBuild(group) : undefined;
+      const changes = { ...result(comparison), entries: rendered.waiting, ...defined({ shared }) };
+      return group.map((of) => ({ of, ...changes }));
+    })
     .sort((a, b) => a.changed.length - b.changed.length);
 }
 

@@ -13,8 +13,8 @@
  * - Events say which catalogs they may change, so that others cost nothing (catalog-changes.ts).
  * - Builds of many changes or of large catalogs, and updates of search, run beside the others. A publish waits only for
  *   catalogs that list its function. These go first, and no other waits forever (due-catalogs.ts).
- * - Catalogs with new recipes are built together: functions are read, and entries rendered, once for all. They give way to
- *   updates (precedence.ts).
+ * - Catalogs with new recipes are built together: functions are read, and entries rendered, once for all, and those with
+ *   the same recipe are selected and hashed once (shared-build.ts). They give way to updates (precedence.ts).
  * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
  *   contains. One transaction commits entries, snapshot, and signature.
  *

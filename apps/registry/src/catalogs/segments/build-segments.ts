@@ -32,7 +32,7 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { HashedDocuments, SegmentTexts } from './checkpoint-hasher.js';
+import type { EndedHashes, SegmentTexts } from './checkpoint-hasher.js';
 import type { CatalogHashes, DocumentHasher } from './document-hasher.js';
 import { deflateSegment, FAST, joinTexts } from './gzip.js';
 import { SNAPSHOT_BETWEEN } from './snapshot-digest.js';
@@ -48,13 +48,15 @@ const ROWS_AT_ONCE = 500;
 
 export type SegmentStore = EntryReader & SegmentReader & Pick<SnapshotStore, 'storeSegments'>;
 
-export interface BuiltSegments extends HashedDocuments {
+export interface BuiltSegments extends Omit<EndedHashes, 'replacedBodies'> {
   functions: number;
   segments: SegmentChanges;
 }
 
 export interface SegmentsBuild {
   header: CatalogHeader;
+  /** Of new catalogs that have the same entries, as this one, which is new then. */
+  others?: readonly CatalogHeader[];
   /** The newest snapshot. */
   previous: SnapshotRecord | undefined;
   /** Entry rows that differ from it. */
@@ -89,7 +91,7 @@ export async function buildSegments(
   hasher: DocumentHasher,
   build: SegmentsBuild,
 ): Promise<BuiltSegments> {
-  const { header, previous, changed, isFull } = build;
+  const { header, others, previous, changed, isFull } = build;
   const serial = previous?.serial ?? 0;
   const before = (await store.segments(header.name, serial)) ?? [];
   const isWhole = isFull || before.length === 0 || previous?.documents === undefined;
@@ -101,6 +103,7 @@ export async function buildSegments(
     header,
     size,
     isWhole ? undefined : { previous, firstChange, segments: before },
+    others,
   );
   const isFast = isWhole && size > SERVER_LIMITS.maxSmallBuildFunctions;
   const segments = new ChangedSegments(store, hashes, build, { before, isFast });

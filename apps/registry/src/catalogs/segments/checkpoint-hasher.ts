@@ -22,6 +22,8 @@ export type SegmentTexts = Record<CatalogSyntax, Uint8Array>;
 
 export interface HashedCatalog {
   header: CatalogHeader;
+  /** Of new catalogs with the same entries, whose documents are hashed too. */
+  others?: readonly CatalogHeader[];
   /** Digest of `catalog.yaml` of the newest snapshot. */
   previous?: Digest;
   /** A function before which nothing changed since then; absent if everything may have changed. */
@@ -42,6 +44,8 @@ export interface HashedDocuments {
 }
 
 export interface EndedHashes extends HashedDocuments {
+  /** The documents of `others`, by catalog. */
+  others: ReadonlyMap<string, HashedDocuments>;
   /** What follows the heads of the documents that these replace. Absent if segments are damaged. */
   replacedBodies?: Record<CatalogSyntax, DocumentFacts>;
 }
@@ -80,37 +84,41 @@ export class CheckpointHasher {
     sizeCalculation: ({ checkpoints }) => checkpoints.length + 1,
   });
 
-  begin({ header, previous, firstChange }: HashedCatalog): Hashes {
+  begin({ header, others = [], previous, firstChange }: HashedCatalog): Hashes {
     const known = this.#ended.get(header.name);
     const isCurrent = known?.digest === previous && known?.header === JSON.stringify(header);
     const checkpoints =
       isCurrent && firstChange !== undefined
         ? known.checkpoints.filter(({ name }) => compareFunctionNames(name, firstChange) <= 0)
         : [];
-    return new RunningHashes(header, checkpoints, (ended) => this.#ended.set(header.name, ended));
+    return new RunningHashes([header, ...others], checkpoints, (name, ended) => this.#ended.set(name, ended));
   }
 }
 
-/** The hashes of one catalog. Threads of Node.js decompress the next segments while this one hashes. */
+/** The hashes of one catalog, or of new ones with the same entries. Threads of Node.js decompress the next segments while this one hashes. */
 class RunningHashes implements Hashes {
   readonly from: FunctionName | undefined;
-  readonly #header: CatalogHeader;
+  readonly #headers: readonly [CatalogHeader, ...CatalogHeader[]];
   readonly #hashes: BothHashes;
   readonly #checkpoints: Checkpoint[];
-  readonly #keep: (ended: Ended) => void;
+  readonly #keep: (name: string, ended: Ended) => void;
   #bytesSinceLast = 0;
   #isDamaged = false;
   #added: Promise<void> = Promise.resolve();
 
-  constructor(header: CatalogHeader, checkpoints: Checkpoint[], keep: (ended: Ended) => void) {
+  constructor(
+    headers: readonly [CatalogHeader, ...CatalogHeader[]],
+    checkpoints: Checkpoint[],
+    keep: (name: string, ended: Ended) => void,
+  ) {
     const last = checkpoints.at(-1);
     this.from = last?.name;
-    this.#header = header;
+    this.#headers = headers;
     this.#checkpoints = checkpoints;
     this.#keep = keep;
     this.#hashes =
       last === undefined
-        ? { yaml: SyntaxHashes.of('yaml', header), json: SyntaxHashes.of('json', header) }
+        ? { yaml: SyntaxHashes.of('yaml', headers), json: SyntaxHashes.of('json', headers) }
         : copyHashes(last.hashes);
   }
 
@@ -130,7 +138,7 @@ class RunningHashes implements Hashes {
     const inflate = (syntax: CatalogSyntax) =>
       inflateSegments(
         of.compressed[syntax],
-        Buffer.from(catalogFrame(`catalog.${syntax}`, this.#header).between),
+        Buffer.from(catalogFrame(`catalog.${syntax}`, this.#headers[0]).between),
       );
     const [yaml, json] = await Promise.allSettled([inflate('yaml'), inflate('json')]);
     if (yaml.status === 'rejected' || json.status === 'rejected') return undefined;
@@ -155,20 +163,34 @@ class RunningHashes implements Hashes {
   async end(): Promise<EndedHashes> {
     const ended = { yaml: this.#hashes.yaml.end(), json: this.#hashes.json.end() };
     const documents = [...ended.yaml.documents, ...ended.json.documents];
-    const byRendition = <Value>(value: (one: (typeof documents)[number]) => Value) =>
-      Object.fromEntries(documents.map((one) => [one.rendition, value(one)])) as Record<
-        SnapshotRendition,
-        Value
-      >;
-    const digests = byRendition(({ digest }) => digest);
-    const header = JSON.stringify(this.#header);
-    const hashed = { digests, documents: byRendition(({ facts }) => facts) };
+    const [own, ...others] = this.#headers.map((header) => {
+      const ofCatalog = documents.filter(({ catalog }) => catalog === header.name);
+      const byRendition = <Value>(value: (one: (typeof documents)[number]) => Value) =>
+        Object.fromEntries(ofCatalog.map((one) => [one.rendition, value(one)])) as Record<
+          SnapshotRendition,
+          Value
+        >;
+      const hashed = {
+        digests: byRendition(({ digest }) => digest),
+        documents: byRendition(({ facts }) => facts),
+      };
+      if (!this.#isDamaged) this.#keepOne(header, hashed.digests['catalog.yaml']);
+      return [header.name, hashed] as const;
+    });
+    const hashed = { ...own![1], others: new Map(others) };
     if (this.#isDamaged) return hashed;
-    this.#keep({ digest: digests['catalog.yaml'], header, checkpoints: this.#checkpoints });
     return {
       ...hashed,
       replacedBodies: { yaml: ended.yaml.replacedBody, json: ended.json.replacedBody },
     };
+  }
+
+  #keepOne(header: CatalogHeader, digest: Digest): void {
+    const checkpoints = this.#checkpoints.map(({ name, hashes: { yaml, json } }) => ({
+      name,
+      hashes: { yaml: yaml.only(header.name), json: json.only(header.name) },
+    }));
+    this.#keep(header.name, { digest, header: JSON.stringify(header), checkpoints });
   }
 }
 

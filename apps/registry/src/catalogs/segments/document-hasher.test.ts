@@ -169,6 +169,35 @@ describe.each([
     ).toBe(undefined);
   });
 
+  it('hashes catalogs with the same entries together, and continues each by itself', async () => {
+    const segments = KINDS.map((kind) => ({ kind, texts: texts(kind, LARGE_TEXT) }));
+    const stored = await storeAll(segments);
+    const headers = [HEADER, { name: 'second', labels: { team: 'a' } }, { name: 'third' }];
+    const alone = async (header: (typeof headers)[number]) => {
+      const hashes = await new DocumentHasher({ segmentContents: async () => [] }).begin(header, 0);
+      for (const { kind, texts } of segments) await hashes.add(name(kind), texts);
+      const { digests, documents } = await hashes.end();
+      return { digests, documents };
+    };
+    const together = await hasher.begin(HEADER, functions, undefined, headers.slice(1));
+    for (const { kind, texts } of segments) await together.add(name(kind), texts);
+    const { others, ...own } = await together.end();
+    expect([...others.keys()]).toEqual(['second', 'third']);
+    for (const header of headers) {
+      const hashed = others.get(header.name) ?? own;
+      expect(hashed).toEqual(await alone(header));
+      const previous = { ...toSnapshot({ ...hashed, others: new Map() }), catalog: header.name, ...header };
+      const again = await hasher.begin(header, functions, {
+        previous,
+        firstChange: name('Fd'),
+        segments: stored,
+      });
+      expect(again.from).toEqual(name('Fd'));
+      await again.addKept(stored.slice(3));
+      expect((await again.end()).digests).toEqual(hashed.digests);
+    }
+  });
+
   it.each<[string, (content: SegmentContent) => Promise<Partial<SegmentContent>>]>([
     ['has another text', async () => ({ yaml: await deflateSegment(Buffer.from('another')) })],
     ['has no text', async () => ({ json: await deflateSegment(new Uint8Array()) })],

@@ -12,8 +12,8 @@ import { defined } from '@krmhub/schema/defined';
 import { catalogHeader } from '../catalog-header.js';
 import {
   CheckpointHasher,
+  type EndedHashes,
   type HashedCatalog,
-  type HashedDocuments,
   type HashedStep,
   type Hashes,
   type SegmentTexts,
@@ -55,16 +55,18 @@ export class DocumentHasher {
   /**
    * Begins to hash documents. They replace those of `previous`, the newest snapshot, of which all `segments` are added
    * from the first one on; absent if all texts are new. Nothing changed before the function `firstChange`. `functions`
-   * is about the size of the catalog.
+   * is about the size of the catalog. `others` are new catalogs with the same entries.
    */
   async begin(
     header: CatalogHeader,
     functions: number,
     replacing?: { previous: SnapshotRecord; firstChange: FunctionName | undefined; segments: StoredSegments },
+    others: readonly CatalogHeader[] = [],
   ): Promise<CatalogHashes> {
     const { previous, firstChange, segments = [] } = replacing ?? {};
     const catalog = {
       header,
+      others,
       ...defined({ previous: previous?.digests['catalog.yaml'], firstChange }),
     };
     const contents = new SegmentContents(this.#store, segments);
@@ -145,7 +147,7 @@ export class CatalogHashes {
   }
 
   /** Call it once, after the last segment. Rejects with DamagedSegments if the newest snapshot has other documents. */
-  async end(): Promise<HashedDocuments> {
+  async end(): Promise<Omit<EndedHashes, 'replacedBodies'>> {
     await Promise.all(this.#waiting);
     const { replacedBodies, ...hashed } = await this.#hashes.end();
     const previous = this.#previous;

@@ -12,18 +12,19 @@ import { joinedCrc32 } from './crc32.js';
 
 /** What is known about the documents of a catalog in one syntax. */
 export interface HashedSyntax {
-  documents: { rendition: SnapshotRendition; digest: Digest; facts: DocumentFacts }[];
+  documents: { catalog: string; rendition: SnapshotRendition; digest: Digest; facts: DocumentFacts }[];
   /** What follows the head of the documents that the added texts replace. */
   replacedBody: DocumentFacts;
 }
 
 interface Document {
+  catalog: string;
   rendition: SnapshotRendition;
   frame: CatalogFrame;
   hash: Hash;
 }
 
-/** Hashes the documents of a catalog in one syntax, from the texts of its entries in order. */
+/** Hashes the documents of catalogs with the same entries in one syntax, from the texts of these in order. */
 export class SyntaxHashes {
   readonly #documents: Document[];
   /** The documents differ in their heads only: everything after it. */
@@ -37,13 +38,15 @@ export class SyntaxHashes {
     this.#replaced = body.copy();
   }
 
-  static of(syntax: CatalogSyntax, header: CatalogHeader): SyntaxHashes {
-    const documents = SNAPSHOT_RENDITIONS.filter((one) => renditionSyntax(one) === syntax).map(
-      (rendition) => ({
+  static of(syntax: CatalogSyntax, headers: readonly CatalogHeader[]): SyntaxHashes {
+    const renditions = SNAPSHOT_RENDITIONS.filter((one) => renditionSyntax(one) === syntax);
+    const documents = headers.flatMap((header) =>
+      renditions.map((rendition) => ({
+        catalog: header.name,
         rendition,
         frame: catalogFrame(rendition, header),
         hash: createHash('sha256'),
-      }),
+      })),
     );
     return new SyntaxHashes(documents, new Body());
   }
@@ -52,6 +55,14 @@ export class SyntaxHashes {
   copy(): SyntaxHashes {
     const documents = this.#documents.map((one) => ({ ...one, hash: one.hash.copy() }));
     return new SyntaxHashes(documents, this.#body.copy());
+  }
+
+  /** Returns those of one catalog. Use either these or the hashes of all from now on. */
+  only(catalog: string): SyntaxHashes {
+    return new SyntaxHashes(
+      this.#documents.filter((one) => one.catalog === catalog),
+      this.#body.copy(),
+    );
   }
 
   /** Adds the text of one or several entries. `isKept` if the replaced documents have it too. */
@@ -75,11 +86,11 @@ export class SyntaxHashes {
     const end = Buffer.from(this.#documents[0]!.frame.end);
     if (!isEmpty) this.#update(end);
     const body = this.#body.end(end);
-    const documents = this.#documents.map(({ rendition, frame, hash }) => {
+    const documents = this.#documents.map(({ catalog, rendition, frame, hash }) => {
       if (isEmpty) hash.update(frame.empty);
       const facts = withHead(isEmpty ? frame.empty : frame.head, body);
       const digest: Digest = `sha256:${hash.digest('hex')}`;
-      return { rendition, digest, facts };
+      return { catalog, rendition, digest, facts };
     });
     return { documents, replacedBody: this.#replaced.end(end) };
   }
