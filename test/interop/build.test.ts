@@ -304,6 +304,14 @@ transformers:
     expect(built.stderr).toBe(hand.stderr.replaceAll('/hand/', '/catalog/') + ours);
   });
 
+  it('says what renders a kpt package', async () => {
+    write({ 'package/Kptfile': 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: package}\n' });
+    expect(await build('catalog/package', 'kustomize')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('hint: Render the kpt package: krmhub fn render catalog/package'),
+    });
+  });
+
   it('reads files outside of the folder only where kustomize may', async () => {
     write({
       'far/app/kustomization.yaml':

@@ -12,7 +12,7 @@ import { openResolver } from '@krmhub/consume/resolve/open-resolver';
 import type { ResolverOptions } from '@krmhub/consume/resolve/resolution';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '@krmhub/schema/text';
+import { escapeControls, shellWord } from '@krmhub/schema/text';
 import type { Layer } from '../../function-configs/layers.js';
 import { openRemoteBases, type RemoteBases } from '../../function-configs/open-remote-bases.js';
 import { readLayers } from '../../function-configs/read-layers.js';
@@ -159,6 +159,9 @@ function requireBuildable(name: string, { type }: Layer): void {
   if (['kustomization', 'component', 'composition'].includes(type)) return;
   const what = 'neither a kustomization nor a Composition';
   throw new KrmhubError('usage', escapeControls(`cannot build ${name}: it is ${what}`), {
-    hint: 'Use a folder with a kustomization.yaml or a composition.yaml.',
+    hint:
+      type === 'kptfile'
+        ? escapeControls(`Render the kpt package: krmhub fn render ${shellWord(name)}`)
+        : 'Use a folder with a kustomization.yaml or a composition.yaml.',
   });
 }

@@ -113,6 +113,19 @@ describe('the search page', () => {
     expect([corrected, total]).toEqual(['labels', 28]);
   });
 
+  it.each([
+    ['chekc', 'check'],
+    ['chexk', 'check'],
+    ['chexx', undefined],
+    ['lamits', 'limits'],
+    ['limmitz', 'limits'],
+  ])('corrects one letter of a short word, and two of a longer one: %s', async (word, wanted) => {
+    const found = (await (await registry.request(`/api/v1/functions?q=${word}`)).json()) as {
+      corrected?: string;
+    };
+    expect(found.corrected).toBe(wanted);
+  });
+
   it('has facets with counts that toggle, and chips that remove a filter', async () => {
     const narrowed = listLinks(await readPage('/functions?q=labels'));
     expect(narrowed.get('labels1')).toBe('/functions?q=labels&tag=labels');
