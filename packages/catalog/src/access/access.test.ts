@@ -63,6 +63,17 @@ more: 1`);
     expect(diagnostics.map(({ code, range }) => `${range?.start.line} ${code}`)).toMatchSnapshot();
   });
 
+  it('names what a misspelled value or team may mean', () => {
+    const { diagnostics } = read(
+      'teams: [{name: search}]\ngroups: [{pattern: a.example.com, owner: serch, visibility: privat}, {pattern: b.example.com, owner: payments}]',
+    );
+    expect(diagnostics.map(({ message, hint }) => [message, hint])).toEqual([
+      ['"serch" is not a team', 'Did you mean `search`?'],
+      ['"privat" is not one of public, internal, private', 'Did you mean `private`?'],
+      ['"payments" is not a team', 'Add the team, or correct the name.'],
+    ]);
+  });
+
   it('hides a kind that a rule names twice as the narrowest says', () => {
     for (const [first, second] of [
       ['private', 'public'],

@@ -1,5 +1,6 @@
 import { compareDiagnostics, type Diagnostic, hasErrors, isKind, readYaml } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
 import {
   DNS_LABEL,
   type Field,
@@ -130,13 +131,21 @@ function readOne<Value extends string>(
   const text = field?.text();
   if (text === undefined) return undefined;
   const value = values.find((one) => one === text);
-  if (value === undefined) field?.report('access/value', `"${text}" is not one of ${values.join(', ')}`);
+  if (value === undefined)
+    field?.report('access/value', `"${text}" is not one of ${values.join(', ')}`, meant(text, values));
   return value;
+}
+
+/** Returns the hint at a similar name, if there is one. */
+function meant(name: string, known: readonly string[]): { hint?: string } {
+  const similar = suggest(name, known);
+  return similar === undefined ? {} : { hint: `Did you mean \`${similar}\`?` };
 }
 
 function readTeamName(field: AccessField | undefined, teams: ReadonlySet<string>): string | undefined {
   const name = field?.text();
-  if (name !== undefined && !teams.has(name)) field?.report('access/unknown-team', `"${name}" is not a team`);
+  if (name !== undefined && !teams.has(name))
+    field?.report('access/unknown-team', `"${name}" is not a team`, meant(name, [...teams]));
   return name;
 }
 
