@@ -54,3 +54,9 @@ it('a function that its group does not hide is hidden too', () => {
     reads(ANONYMOUS, `functions: {}, exclude: [{group: open.x, kind: ${kind}}]`);
   expect([named('Hidden'), named('Shown')]).toEqual([false, true]);
 });
+
+it('a kind of a hidden function is hidden without its group too', () => {
+  const named = (actor: Actor, kind: string) => reads(actor, `functions: {}, exclude: [{kind: ${kind}}]`);
+  expect(['Hidden', 'HIDDEN', 'Shown'].map((kind) => named(ANONYMOUS, kind))).toEqual([false, false, true]);
+  expect(named(ADMINISTRATOR, 'Hidden')).toBe(true);
+});

@@ -27,10 +27,17 @@ export function readsRecipe(rules: AccessRules, actor: Actor, { sources, policy 
     ...Object.values(catalog.groups ?? {}).map((group) => ({ group })),
   ]);
   const count = (policies: typeof signing) => policies.flatMap(({ groups }) => groups).length;
+  const reads = (group: string, kind?: string) =>
+    can(rules, actor, 'read', { group, ...defined({ kind }) }).allowed;
+  const isKnown = ({ group, kind }: Named): boolean => {
+    if (group !== undefined) return reads(group, kind);
+    // A kind alone can be that of a function which a rule hides.
+    const folded = kind?.toLowerCase();
+    return rules.document.groups.every(({ pattern, functions }) =>
+      functions.every((one) => one.kind.toLowerCase() !== folded || reads(pattern, kind)),
+    );
+  };
   return (
-    [...named, ...deny].every(
-      ({ group, kind }) =>
-        group === undefined || can(rules, actor, 'read', { group, ...defined({ kind }) }).allowed,
-    ) && count(readablePolicies(rules, actor, signing)) === count(signing)
+    [...named, ...deny].every(isKnown) && count(readablePolicies(rules, actor, signing)) === count(signing)
   );
 }
