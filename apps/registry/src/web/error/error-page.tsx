@@ -96,7 +96,7 @@ function Hint({ hint, near }: { hint: string; near: readonly NearName[] }) {
 }
 
 /** A command, or the path of a page that has no names in it. */
-const MARKED = /`([^`]*)`|(?<= )(\/|\/docs|\/api|\/operate|\/owners)(?=[ .,]|$)/;
+const MARKED = /`([^`]*)`|(?<= )(\/|\/docs|\/api|\/operate|\/owners|\/sign-in)(?=[ .,]|$)/;
 
 /** Shows commands, which are in backticks, as code, and paths of pages as links. */
 export function Words({ text }: { text: string }) {

@@ -8,7 +8,7 @@ import {
 } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { DefinitionList } from '../parts/definition-list.js';
-import { ExternalLink, Text } from '../parts/text.js';
+import { ExternalLink, Reference, Text } from '../parts/text.js';
 import { Script } from './script.js';
 import type { ScriptView } from './view-script.js';
 
@@ -70,7 +70,7 @@ function Container({ container }: { container: ContainerRuntime }) {
           [
             'Image',
             <code>
-              <Text value={image} max={1_100} />
+              <Reference value={image} max={1_100} />
             </code>,
           ],
           [
@@ -110,7 +110,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
           <tr>
             <th scope="col">Platform</th>
             <th scope="col">Download</th>
-            <th scope="col">sha256</th>
+            <th scope="col">Digest</th>
           </tr>
         </thead>
         <tbody>
@@ -123,7 +123,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
                 <ExternalLink url={uri} text={bin} />
                 <br />
                 <span class="quiet">
-                  <Text value={uri} max={300} />
+                  <Reference value={uri} max={300} />
                 </span>
               </td>
               <td>
@@ -131,7 +131,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
                   'in the address'
                 ) : (
                   <code class="digest">
-                    <Text value={sha256} max={80} />
+                    <Text value={`sha256:${sha256}`} max={100} />
                   </code>
                 )}
               </td>

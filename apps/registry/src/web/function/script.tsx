@@ -2,7 +2,7 @@ import { readScriptReference } from '@krmhub/schema/script-reference';
 import { raw } from 'hono/html';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import type { LoadedModule, ScriptView } from './view-script.js';
 
 /** Longer scripts are shown on demand. */
@@ -24,7 +24,7 @@ export function Script({ reference, script }: { reference: string; script: Scrip
           [
             'Script',
             <code>
-              <Text value={reference} max={1_000} />
+              <Reference value={reference} max={1_000} />
             </code>,
           ],
           [

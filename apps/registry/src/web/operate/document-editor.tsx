@@ -49,7 +49,8 @@ interface EditorProps {
 export function DocumentEditor({ noun, label, action, text, stored, expected, ...props }: EditorProps) {
   const { diagnostics, outcome, banner, fixed, applyLabel = 'Apply', children } = props;
   const { one, them } = WORDS[noun];
-  const lacking = missingChangeScopes(useOperator());
+  const operator = useOperator();
+  const lacking = missingChangeScopes(operator);
   const isConflict = outcome?.is === 'conflict';
   return (
     <>
@@ -57,7 +58,8 @@ export function DocumentEditor({ noun, label, action, text, stored, expected, ..
         (lacking === undefined ? null : (
           <Banner title="Read-only access">
             <p>
-              To apply {one}, you need the scope <code>admin</code> for all groups. Your token does not have{' '}
+              To apply {one}, you need the scope <code>admin</code> for all groups.{' '}
+              {operator.token.user === undefined ? 'Your token does' : 'You do'} not have{' '}
               <Text value={lacking} />.
             </p>
           </Banner>

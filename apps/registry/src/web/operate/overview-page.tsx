@@ -1,6 +1,7 @@
 import type { Readiness, Source } from '@krmhub/api/model';
 import type { AccessRules } from '@krmhub/catalog';
 import { recipePath, sourcesPath } from '../addresses.js';
+import { counted } from '../counted.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
@@ -75,8 +76,8 @@ export function OverviewPage({
               {failing.length === 0 ? 'ok' : 'failing'}
             </Label>{' '}
             {failing.length === 0
-              ? `The builds of all ${catalogs} catalogs succeed`
-              : `The builds of ${failing.length} of ${catalogs} catalogs fail; they serve old snapshots`}
+              ? `${counted(catalogs, 'catalog')} ${catalogs === 1 ? 'builds' : 'build'} without problems`
+              : `${failing.length} of ${counted(catalogs, 'catalog')} cannot be built; old snapshots are served`}
             {failing.length === 0 ? null : (
               <ul>
                 {failing.slice(0, MAX_FAILING).map(({ catalog, message }) => (

@@ -69,6 +69,15 @@ export function RecipesPage({ shown: { catalogs, deleted, failing, ready } }: { 
       />
       {deleted.length === 0 ? null : <DeletedCatalogs deleted={deleted} />}
       {ready.length === 0 ? null : <ReadyRecipes recipes={ready} />}
+      {missingChangeScopes(useOperator()) === undefined ? <CreateForm /> : null}
+    </>
+  );
+}
+
+function CreateForm() {
+  const { at } = useSite();
+  return (
+    <>
       <h2>Create a catalog</h2>
       <form class="form" action={at(RECIPES)}>
         <p class="entry">

@@ -86,7 +86,9 @@ export function ReleasePage({ shown }: { shown: ReleasePageData }) {
       ) : (
         <Banner title="Read-only access">
           <p>
-            To yank or deprecate this release, your token needs <Text value={lacking.join(' and ')} />.
+            To yank or deprecate this release,{' '}
+            {operator.token.user === undefined ? 'your token needs' : 'you need'}{' '}
+            <Text value={lacking.join(' and ')} />.
           </p>
         </Banner>
       )}

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { apiPath } from '../addresses.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { Description } from './description.js';
 import type { ApiDocument } from './openapi-model.js';
@@ -61,7 +61,9 @@ function Overview({ document, parts }: { document: ApiDocument; parts: readonly 
               <li>
                 <OperationName operation={operation}>
                   <Moved part={name} id={operationId(operation)}>
-                    <code>{operation.path}</code>
+                    <code>
+                      <Reference value={operation.path} />
+                    </code>
                   </Moved>
                 </OperationName>
               </li>
