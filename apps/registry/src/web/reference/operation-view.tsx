@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
-import { Reference, Text } from '../parts/text.js';
+import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { Description } from './description.js';
 import { exampleValue } from './example-value.js';
@@ -40,9 +40,7 @@ export function Operation({ operation, document }: { operation: NamedOperation; 
     <details class="operation" id={operationId(operation)}>
       <summary>
         <OperationName operation={operation}>
-          <code>
-            <Reference value={path} />
-          </code>
+          <code>{path}</code>
         </OperationName>
       </summary>
       <Description text={description} />

@@ -25,9 +25,11 @@ afterAll(() => registry.close());
 
 describe('the reference of the HTTP API', () => {
   it('lists every operation, and shows it on the page of its tag, without JavaScript', () => {
+    // Paths break after slashes.
+    const read = (page: string) => pages.get(page)!.replaceAll(/<wbr\/>|<\/?bdi>/g, '');
     for (const { operationId, path, tags } of Object.values(ROUTES)) {
       const target = `/api/${tags[0]}#operation-${operationId}`;
-      expect(pages.get('/api')).toContain(
+      expect(read('/api')).toContain(
         `href="${target}" id="operation-${operationId}" data-moved=""><code>${path}<`,
       );
       const text = pages.get(`/api/${tags[0]}`)!;
