@@ -2,6 +2,7 @@ import type { Diagnostic } from '@krmhub/api/model';
 import type { Child } from 'hono/jsx';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
+import { sentence } from '../sentence.js';
 import { visibleText } from '../visible-text.js';
 import { ActionForm } from './action-form.js';
 import { missingChangeScopes, useOperator } from './operator.js';
@@ -134,7 +135,7 @@ export function DocumentBanner({ noun, outcome }: { noun: Noun; outcome: Documen
   return (
     <Banner tone="danger" title="Nothing was changed">
       <p>
-        <Text value={`${outcome.message}.`} max={2_000} />
+        <Text value={sentence(outcome.message)} max={2_000} />
       </p>
       {outcome.hint === undefined ? null : (
         <p>

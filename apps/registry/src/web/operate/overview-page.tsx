@@ -96,7 +96,7 @@ export function OverviewPage({
               `${sources.length} of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'} synced without problems`
             ) : (
               <a href={at(sourcesPath({ hasProblems: true }))}>
-                {wrong} of {sources.length} sources have problems
+                {wrong} of {sources.length} sources {wrong === 1 ? 'has' : 'have'} problems
               </a>
             )}
           </li>

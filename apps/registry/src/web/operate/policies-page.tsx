@@ -1,8 +1,8 @@
 import type { Diagnostic, PolicyResult } from '@krmhub/api/model';
-import type { TrustChange } from '@krmhub/catalog';
+import { type TrustChange, verdictLabel } from '@krmhub/catalog';
 import { OPERATE_POLICIES } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
@@ -129,7 +129,8 @@ function Effects({
           <ul>
             {changes.slice(0, MAX_CHANGES).map(({ group, kind, release, before, after }) => (
               <li>
-                {group}/{kind}@{release}: {before.state}, then {after.state}
+                <Reference value={`${group}/${kind}@${release}`} />: {verdictLabel(before)}, then{' '}
+                {verdictLabel(after)}
               </li>
             ))}
           </ul>

@@ -5,7 +5,7 @@ import { docsPath, OPERATE_PUBLISHERS, publishersPath, removePublisherPath } fro
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
@@ -102,7 +102,7 @@ function PublisherItem({ publisher }: { publisher: TrustedPublisher }) {
     <li id={id}>
       <div class="operate-head">
         <h2>
-          <Text value={publisherTarget(publisher)} max={300} />
+          <Reference value={publisherTarget(publisher)} max={300} />
         </h2>
         <Label>{title}</Label>
         {pendingUntil === undefined ? null : <Label tone="warning">not used yet</Label>}

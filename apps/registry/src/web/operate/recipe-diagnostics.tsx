@@ -1,4 +1,5 @@
 import type { Diagnostic } from '@krmhub/api/model';
+import { Words } from '../error/error-page.js';
 import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 
@@ -33,7 +34,7 @@ export function RecipeDiagnostics({
                   line {range.start.line}, column {range.start.column}:{' '}
                 </b>
               )}
-              <Text value={message} max={1_000} />
+              <Words text={message.slice(0, 1_000)} />
             </p>
             {range === undefined ? null : (
               <pre tabindex={0}>
@@ -55,7 +56,7 @@ export function RecipeDiagnostics({
               {hint === undefined ? null : (
                 <>
                   {' · '}
-                  <Text value={hint} max={500} />
+                  <Words text={hint.slice(0, 500)} />
                 </>
               )}
             </p>

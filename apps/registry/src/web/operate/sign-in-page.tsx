@@ -1,4 +1,5 @@
 import { SIGN_IN, startSignInPath } from '../addresses.js';
+import { Words } from '../error/error-page.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
@@ -32,7 +33,7 @@ export function SignInPage({ from, providers, refused, hasEnded = false }: SignI
           </p>
           {refused.hint === undefined ? null : (
             <p>
-              <Text value={refused.hint} max={500} />
+              <Words text={refused.hint.slice(0, 500)} />
             </p>
           )}
         </Banner>

@@ -2,7 +2,7 @@ import type { Source } from '@krmhub/api/model';
 import { sourcesPath, syncSourcePath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Label, type Tone } from '../parts/label.js';
-import { Text } from '../parts/text.js';
+import { Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
@@ -47,7 +47,7 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
           [
             'Address',
             <code>
-              <Text value={url} max={2_000} />
+              <Reference value={url} max={2_000} />
             </code>,
           ],
           [
