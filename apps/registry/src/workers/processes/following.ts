@@ -15,9 +15,11 @@ import type { FollowedEvent, Listening, SharedDatabase } from './shared-database
 /** Milliseconds between two looks while no notification can come: users hardly notice them. */
 const POLL_MS = 250;
 /** Milliseconds between two looks while notifications come: the connection is checked, and says if it breaks. */
-const BACKUP_MS = 20_000;
-/** Milliseconds after the last look for which a process counts on what it knows. */
-const CURRENT_MS = 50_000;
+const BACKUP_MS = 60_000;
+/** As `BACKUP_MS`, for the event log: rights that ended elsewhere must end here within a minute. */
+const BACKUP_OF_EVENTS_MS = 30_000;
+/** Milliseconds after the last look at the event log for which a process counts on what it knows. */
+const CURRENT_MS = 55_000;
 
 export interface FollowingDeps {
   shared: SharedDatabase;
@@ -54,7 +56,7 @@ export class Following implements Leader {
   start(apply: (events: readonly FollowedEvent[] | undefined) => Promise<void>, led: Led): void {
     const { shared, log } = this.#deps;
     const events = new EventFollower({ store: shared.events, apply }, this.#from);
-    const milliseconds = () => (this.#listener?.isConnected ? BACKUP_MS : POLL_MS);
+    const within = (backup: number) => () => (this.#listener?.isConnected ? backup : POLL_MS);
     const pollers = {
       events: new Poller({
         what: 'follow the event log',
@@ -63,13 +65,13 @@ export class Following implements Leader {
           await events.follow();
           this.#lookedAt = began;
         },
-        milliseconds,
+        milliseconds: within(BACKUP_OF_EVENTS_MS),
         log,
       }),
       calls: new Poller({
         what: 'read the requests of other processes',
         work: () => this.#calls.look(led),
-        milliseconds,
+        milliseconds: within(BACKUP_MS),
         log,
       }),
       // What it says is in memory: it mostly needs no statement.
