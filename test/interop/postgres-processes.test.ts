@@ -41,13 +41,17 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
   });
 
   const times = { renew: 100, read: 100, lost: 2_000, drain: 600_000 };
-  async function join({ sharedBlobs = true, given = times } = {}): Promise<Member> {
+  async function join({
+    sharedBlobs = true,
+    given = times,
+    through = (sql: Sql) => sql,
+  } = {}): Promise<Member> {
     const pool = openPool(url, 4);
     try {
       const log = pino({ level: 'silent' });
       const processes = await ManyProcesses.join({
         url,
-        sql: postgresSql(pool),
+        sql: through(postgresSql(pool)),
         sharedBlobs,
         times: given,
         log,
@@ -102,6 +106,8 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
       return false;
     }
   };
+  const rows = async () =>
+    (await query<{ id: string }>(url, 'SELECT id FROM process ORDER BY id')).map(({ id }) => id);
   const holders = () => query<{ name: string; holder: string }>(url, 'SELECT name, holder FROM lease');
 
   it('has exactly one that leads, and another one when it leaves', async () => {
@@ -134,6 +140,29 @@ describe.skipIf(postgresMissing)('processes on one database (needs PostgreSQL)',
     await expect.poll(() => a.processes.id !== id, PATIENCE).toBe(true);
     await expect.poll(() => write(a, 'after').then(() => 'stored', String), PATIENCE).toBe('stored');
     await expect.poll(() => [a, b].filter(({ processes }) => processes.leads).length, PATIENCE).toBe(1);
+  });
+
+  it('joins again after the answer to its row was lost, which was stored', async () => {
+    const joins = { lost: 0 };
+    const losing = (sql: Sql): Sql => ({
+      ...sql,
+      write: async (work, options) => {
+        const result = await sql.write(work, options);
+        if (joins.lost !== 1) return result;
+        joins.lost = 2;
+        throw new Error('the connection broke after COMMIT');
+      },
+    });
+    const given = { ...times, read: 3_600_000 };
+    const a = await join({ given, through: losing });
+    const b = await join({ given });
+    joins.lost = 1;
+    await giveUp(a);
+    await query(url, 'NOTIFY krmhub_process');
+    await expect.poll(() => joins.lost, PATIENCE).toBe(2);
+    await expect.poll(() => canStore(a), PATIENCE).toBe(true);
+    // The others remove what it does not use.
+    await expect.poll(() => rows(), PATIENCE).toEqual([a, b].map(({ processes }) => processes.id).sort());
   });
 
   it('joins again only when what stores bytes has ended, and refuses other such work', async () => {

@@ -311,9 +311,10 @@ export class ManyProcesses implements Processes {
     this.#attempts.start('join', async () => {
       await this.#led.follow();
       await this.#lock.write(async () => {
-        this.#id = newId();
         this.#drained = { number: 0, told: 0 };
         while (!this.#leaving) {
+          // An attempt can have stored its row though it failed. The others remove that one.
+          this.#id = newId();
           const joined = await this.#join().catch((error) => {
             this.#options.log.warn({ err: error }, 'cannot join the other processes again');
           });
