@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { runtimePins } from '@krmhub/catalog';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { withClient } from '../../apps/registry/src/store/postgres/client.js';
 import { migratePostgres } from '../../apps/registry/src/store/postgres/migrate.js';
 import { openPool } from '../../apps/registry/src/store/postgres/pool.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
@@ -142,6 +144,27 @@ describe.skipIf(postgresMissing)('the migrations of PostgreSQL', () => {
     );
     await pool.end();
     expect(rows).toEqual([{ at: '2030-01-02T03:04:05.678Z', zone: 'UTC', memory: '123kB' }]);
+  });
+
+  it('wait as long as the program says, whatever the settings of the database are', async () => {
+    const url = await servers.postgres.createDatabase();
+    const [{ database } = {}] = await query<{ database: string }>(
+      url,
+      'SELECT current_database() AS database',
+    );
+    const names = ['statement', 'lock', 'idle_session', 'idle_in_transaction_session'].map(
+      (name) => `${name}_timeout`,
+    );
+    await withClient(url, async (client) => {
+      for (const name of names) await client.query(`ALTER DATABASE "${database}" SET ${name} = '17ms'`);
+    });
+    const select = `SELECT ${names.map((name) => `current_setting('${name}') AS "${name}"`).join(', ')}`;
+    const limits = async (work: Promise<pg.QueryResult>) => Object.values((await work).rows[0]);
+    const pool = openPool(url);
+    expect(await limits(pool.query(select))).toEqual(['2min', '30s', '0', '10s']);
+    await pool.end();
+    expect(await withClient(url, (client) => limits(client.query(select)))).toEqual(['0', '0', '0', '0']);
+    expect(await migratePostgres(url)).toBeGreaterThan(0);
   });
 
   it('refuse an encoding that cannot have all text', async () => {

@@ -47,6 +47,14 @@ export function openPool(url: string, connections = MAX_CONNECTIONS): pg.Pool {
   return pool;
 }
 
+/**
+ * What connections have unless they say otherwise, whatever the settings of the server, the database, or the user are:
+ * what `readTime` expects, and no limits, which would end long work, and connections that wait for news.
+ */
+const SETTINGS =
+  '-c datestyle=ISO -c timezone=UTC -c statement_timeout=0 -c lock_timeout=0 -c idle_session_timeout=0 ' +
+  '-c idle_in_transaction_session_timeout=0';
+
 /** Returns the configuration of a connection without limits on its statements. */
 export function clientConfig(url: string): HostsConfig {
   if (!isPostgresUrl(url)) {
@@ -70,15 +78,12 @@ export function writerConfig(url: string): HostsConfig {
   return { ...clientConfig(url), idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS };
 }
 
-/**
- * Returns the URL with the settings that `readTime` expects, whatever those of the server, the database, or the user are.
- * Other options, of the URL or PGOPTIONS, stay.
- */
+/** Returns the URL with the settings. Other options, of the URL or PGOPTIONS, stay. */
 function withSettings(url: string): string {
   // pg would also read the certificates that the URL names, whose absence is an error of the connection.
   const own = new URLSearchParams(url.split('?')[1]).getAll('options').at(-1);
   const { connectionParameters } = new pg.Client({ options: own }) as unknown as ParsedClient;
-  const options = `${connectionParameters.options ?? ''} -c datestyle=ISO -c timezone=UTC`.trim();
+  const options = `${connectionParameters.options ?? ''} ${SETTINGS}`.trim();
   // pg would encode a URL with spaces again.
   const address = url.replaceAll(' ', '%20');
   // The last one counts.

@@ -38,7 +38,6 @@ export class ConnectionWatch {
       await client.connect();
       // No such check on some systems: then a connection stays until the process that it waits for ends.
       await client.query(`SET client_connection_check_interval = ${CHECK_MS}`).catch(() => undefined);
-      await client.query('SET lock_timeout = 0; SET statement_timeout = 0');
       await client.query(waitForConnection(id));
     } catch {
       await setTimeout(this.#retry, undefined, { ref: false });
