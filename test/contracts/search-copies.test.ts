@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { EventType, SearchQuery } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
@@ -277,9 +277,10 @@ describe('a copy of the search index', () => {
     });
     let takenDown: Promise<unknown> | undefined;
     pieces.put = async (name, bytes) => {
+      const tombstone = takeDown('First');
       // The takedown waits for the piece that is being stored.
-      takenDown ??= takeDown('First').then(() => lock.write(() => locked.deleteAll()));
-      await setTimeout(20);
+      takenDown ??= tombstone.then(() => lock.write(() => locked.deleteAll()));
+      await tombstone;
       await put(name, bytes);
     };
     expect(await leader.packed((file, indexed) => locked.store(file, indexed))).toBeUndefined();
@@ -358,6 +359,14 @@ describe('a copy of the search index', () => {
     await leader.synchronizeSearch();
     await keep();
     expect((await named()).event).toBeGreaterThan(second.event);
+    const third = await named();
+    pieces.pieces.clear();
+    await startOther();
+    await keep();
+    expect(await named()).toMatchObject({ event: third.event, digests: third.digests });
+    logged = [];
+    await startOther();
+    expect(logged.join('')).toContain(BEGINS);
     // The store is away: it tries again later.
     pieces.put = () => Promise.reject(new Error('the store is away'));
     await change((copy) => ({ ...copy, version: 7 }));

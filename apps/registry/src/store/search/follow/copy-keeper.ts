@@ -22,13 +22,15 @@ export interface CopyKeeperDeps {
 /** Returns a function that writes a copy of the search index if enough has changed since the newest one. */
 export function copyKeeper(deps: CopyKeeperDeps): () => Promise<void> {
   const { follower, copies, leads, log, pauseMilliseconds = PAUSE_MILLISECONDS } = deps;
-  /** The newest copy, and what this process had read then. */
-  let last: { copy: IndexCopy | undefined; read: number } | undefined;
+  /** The newest copy, what this process had read when it was written, and when it was asked for. */
+  let last: { copy: IndexCopy | undefined; read: number; at: number } | undefined;
   let attempted = Number.NEGATIVE_INFINITY;
   const isDue = async (): Promise<boolean> => {
     const { isBuilding, event, erased, functions, read } = await follower.status();
     if (isBuilding) return false;
-    last ??= { copy: await copies.newest(), read };
+    // A process that could not use it has forgotten it.
+    if (last === undefined || performance.now() - last.at >= pauseMilliseconds)
+      last = { read, ...last, copy: await copies.newest(), at: performance.now() };
     const { copy } = last;
     if (copy === undefined || copy.version !== INDEX_VERSION || copy.takedowns !== erased) return true;
     const changes = Math.max(read - last.read, event - copy.event);
@@ -40,7 +42,7 @@ export function copyKeeper(deps: CopyKeeperDeps): () => Promise<void> {
     last = undefined;
     const copy = await follower.packed((file, indexed) => copies.store(file, indexed));
     if (copy === undefined) return;
-    last = { copy, read };
+    last = { copy, read, at: performance.now() };
     log.info({ event: copy.event, bytes: copy.size }, 'wrote a copy of the search index to the blob store');
   };
   let waiting: NodeJS.Timeout | undefined;

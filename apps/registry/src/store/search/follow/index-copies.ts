@@ -14,7 +14,6 @@ import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema';
-import { bounded } from '../../../workers/locks/bounded.js';
 import type { BytesLock } from '../../../workers/processes/processes.js';
 import type { PieceStore } from '../../blobs/s3/pieces.js';
 import type { SettingStore } from '../../setting-store.js';
@@ -75,7 +74,7 @@ export class IndexCopies {
 
   /**
    * Fetches the newest copy of a version into a file, which must not exist. Throws an Error with a reason if there is
-   * none.
+   * none. One that is lost or damaged is forgotten, so that the leader writes another.
    */
   async fetch(file: string, version: number): Promise<void> {
     const copy = await this.newest();
@@ -85,12 +84,13 @@ export class IndexCopies {
     if (copy.takedowns !== (await this.#deps.lastTakedown()))
       throw new Error('a release was taken down after it');
     try {
-      await bounded(() => this.#fetchPieces(file, copy), FETCH_MILLISECONDS)();
+      await this.#fetchPieces(file, copy);
     } catch (error) {
       // The leader deletes a copy when it has written the next one.
       const now = await this.newest();
+      if (now?.id === copy.id) await this.#forget(copy);
       if (now === undefined || now.id === copy.id) throw error;
-      await bounded(() => this.#fetchPieces(file, now), FETCH_MILLISECONDS)();
+      await this.#fetchPieces(file, now);
     }
   }
 
@@ -147,13 +147,18 @@ export class IndexCopies {
     });
   }
 
+  async #forget(copy: IndexCopy): Promise<void> {
+    await this.#deps.settings.changeSetting('search-index', JSON.stringify(copy), '');
+  }
+
   async #fetchPieces(file: string, { id, size, digests }: IndexCopy): Promise<void> {
+    const late = AbortSignal.timeout(FETCH_MILLISECONDS);
     const handle = await open(file, 'w', 0o600);
     try {
       const waiting = digests.entries();
       const fetchSome = async () => {
         for (const [at, digest] of waiting) {
-          const bytes = await this.#fetchPiece(pieceName(id, at), digest);
+          const bytes = await this.#fetchPiece(pieceName(id, at), digest, late);
           if (bytes.byteLength !== Math.min(PIECE_BYTES, size - at * PIECE_BYTES))
             throw new Error('a piece of it has another size');
           await handle.write(bytes, 0, bytes.byteLength, at * PIECE_BYTES);
@@ -165,10 +170,11 @@ export class IndexCopies {
     }
   }
 
-  async #fetchPiece(name: string, digest: Digest): Promise<Uint8Array> {
+  async #fetchPiece(name: string, digest: Digest, late: AbortSignal): Promise<Uint8Array> {
     const parts: Uint8Array[] = [];
     let size = 0;
     for await (const part of this.#deps.pieces.read(name)) {
+      late.throwIfAborted();
       size += part.byteLength;
       if (size > 2 * PIECE_BYTES) break;
       parts.push(part);
