@@ -18,6 +18,8 @@ const KINDS = ['One', 'Two', 'Three', 'Four'];
 const GROUPS = ['a.example.com', 'b.example.com'];
 const CLIENTS = 12;
 const OPERATIONS = 30;
+/** Of each client whose connections break. */
+const PUBLISHES = 10;
 
 /** A function at a time: whether each of its releases is yanked. */
 type Releases = Record<string, boolean>;
@@ -87,6 +89,33 @@ describe.skipIf(postgresMissing)('writers of one database (needs PostgreSQL)', (
     // All have the same README.
     expect(await query(url, 'SELECT count(*)::int AS files FROM release_file')).toEqual([{ files: 1 }]);
     expect(new Set(done.map((one) => one.do)).size).toBe(4);
+  });
+
+  it.each([1, 2])('store each release once while their connections break (seed %i)', async (seed) => {
+    const random = randomNumbers(seed);
+    const [follower, ...writers] = stores.map(({ store }) => store);
+    const following = follow(follower!);
+    let isWriting = true;
+    const breaking = (async () => {
+      const some = `DISTINCT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'krmhub' AND random() < 0.4`;
+      for (; isWriting; await sleep(randomInt(random, 20))) await query(url, `SELECT ${some}`);
+    })();
+    const clients = Array.from({ length: CLIENTS }, (_, at) =>
+      publishAll(writers, seed * 1_000 + Math.floor(at / 2)),
+    );
+    const written = await Promise.allSettled(clients);
+    isWriting = false;
+    await breaking;
+    const events = await following.stop();
+    const published = new Set(
+      written.flatMap((one) => (one.status === 'fulfilled' ? one.value : one.reason)),
+    );
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+    const named = events.map(({ group, kind, release }) => `${group}/${kind}@${release}`);
+    expect(named.sort()).toEqual([...published].sort());
+    const [audit] = await query(url, 'SELECT count(*)::int AS rows, max(sequence)::int AS last FROM audit');
+    expect(audit).toEqual({ rows: published.size, last: published.size });
   });
 
   it('store what does not depend on a write that fails beside it', async () => {
@@ -162,8 +191,12 @@ function follow(store: RecordStore) {
   const seen: Event[] = [];
   let stopped = false;
   const read = async () => {
-    const found = await store.events(seen.at(-1)?.sequence ?? 0, 100);
-    seen.push(...found);
+    for (;;) {
+      const found = await store.events(seen.at(-1)?.sequence ?? 0, 100).catch(unlessAway);
+      if (found === undefined) continue;
+      seen.push(...found);
+      return;
+    }
   };
   const running = (async () => {
     while (!stopped) {
@@ -179,6 +212,37 @@ function follow(store: RecordStore) {
       return running;
     },
   };
+}
+
+/** Rejects with other errors than that of a connection that broke. */
+function unlessAway(error: unknown): undefined {
+  if ((error as KrmhubError).code !== 'unavailable') throw error;
+}
+
+/** Publishes as a client that repeats each request until it is answered. Returns the names of the releases. */
+async function publishAll(stores: readonly RecordStore[], seed: number): Promise<string[]> {
+  const random = randomNumbers(seed);
+  const names: string[] = [];
+  while (names.length < PUBLISHES) {
+    const [group, kind] = [GROUPS, KINDS].map((some) => some[randomInt(random, some.length)]!) as [
+      string,
+      string,
+    ];
+    const release = `1.${seed}.${names.length}`;
+    names.push(`${group}/${kind}@${release}`);
+    const publish = async (store: RecordStore) => {
+      const current = await store.function(group, kind);
+      if (current?.releases.some((one) => one.release === release)) return true;
+      await store.commitFunction(changeOf({ group, kind, release }, current?.revision ?? 0));
+      return true;
+    };
+    let attempts = seed;
+    const again = (error: unknown) => {
+      if (!(error instanceof RevisionConflict)) unlessAway(error);
+    };
+    while (!(await publish(stores[attempts++ % stores.length]!).catch(again)));
+  }
+  return names;
 }
 
 async function releasesOf(store: RecordStore, group: string, kind: string): Promise<Releases> {

@@ -312,14 +312,13 @@ export class ManyProcesses implements Processes {
       await this.#led.follow();
       await this.#lock.write(async () => {
         this.#drained = { number: 0, told: 0 };
-        while (!this.#leaving) {
+        for (; !this.#leaving; await setTimeout(RETRY_MS)) {
           // An attempt can have stored its row though it failed. The others remove that one.
           this.#id = newId();
           const joined = await this.#join().catch((error) => {
             this.#options.log.warn({ err: error }, 'cannot join the other processes again');
           });
           if (joined) break;
-          await setTimeout(RETRY_MS);
         }
       });
     });
