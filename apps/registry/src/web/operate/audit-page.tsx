@@ -17,7 +17,7 @@ export interface AuditLogPageData {
 
 const FIELDS = [
   ['actor', 'Actor', 'Name or ID of a token; empty for all.'],
-  ['action', 'Action', 'For example token.create, or token for all of tokens.'],
+  ['action', 'Action', 'For example release.publish, or token for all of tokens.'],
   ['object', 'Object', 'Its beginning, for example release/example.com/.'],
 ] as const;
 

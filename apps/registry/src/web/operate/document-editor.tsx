@@ -1,5 +1,6 @@
 import type { Diagnostic } from '@krmhub/api/model';
 import type { Child } from 'hono/jsx';
+import { Words } from '../error/error-page.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
@@ -139,7 +140,7 @@ export function DocumentBanner({ noun, outcome }: { noun: Noun; outcome: Documen
       </p>
       {outcome.hint === undefined ? null : (
         <p>
-          <Text value={outcome.hint} max={500} />
+          <Words text={outcome.hint} />
         </p>
       )}
     </Banner>

@@ -1,5 +1,6 @@
 import { defined } from '@krmhub/schema/defined';
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import { Words } from '../error/error-page.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
 import { sentence } from '../sentence.js';
@@ -47,7 +48,7 @@ export function Problem<Field extends string>({
       {problem.hint === undefined ? null : (
         <>
           {' '}
-          <Text value={problem.hint} max={500} />
+          <Words text={problem.hint} />
         </>
       )}
     </span>

@@ -58,6 +58,7 @@ describe('a token', () => {
     expect(response.headers.get('set-cookie')).toBeNull();
     const page = await response.text();
     expect(page).toContain(message);
+    expect(page).toMatch(/<code>(<bdi>)?krmhub token create(<\/bdi>)?<\/code>/);
     if (secret !== '') expect(page).not.toContain(secret);
     expect(page).not.toContain('<script>alert');
   });
