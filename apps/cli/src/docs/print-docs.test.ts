@@ -45,6 +45,10 @@ describe('krmhub docs', () => {
     ]);
   });
 
+  it('names pages that have the word', async () => {
+    expect((await runTest(['docs', 'NGINX'])).err()).toMatch(/ Pages with the word: .*operate-security/);
+  });
+
   it('is where every help text leads to', async () => {
     const commands = readFileSync(path.join(folder, 'commands.md'), 'utf8');
     expect(commands).not.toMatch(/docs\/[\w-]+\.md/);

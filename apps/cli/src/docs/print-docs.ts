@@ -26,16 +26,33 @@ export async function printDocs(io: Io, name: string | undefined): Promise<void>
     const similar = suggest(page, pageNames());
     throw new KrmhubError('not-found', `the documentation has no page ${name}`, {
       hint:
-        similar === undefined ? 'List the pages: krmhub docs' : `Did you mean \`krmhub docs ${similar}\`?`,
+        similar === undefined
+          ? `List the pages: krmhub docs${pagesWith(page)}`
+          : `Did you mean \`krmhub docs ${similar}\`?`,
     });
   }
-  await write(io.stdout, styled(io, readFileSync(`${FOLDER}${page}.md`, 'utf8')));
+  await write(io.stdout, styled(io, readPage(page)));
 }
 
 function pageNames(): string[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.md') && file !== 'README.md')
     .map((file) => file.slice(0, -'.md'.length));
+}
+
+/** Names the pages that have a word most often. */
+function pagesWith(word: string): string {
+  if (!/^\w/.test(word)) return '';
+  const pages = pageNames()
+    .map((name) => ({ name, times: readPage(name).toLowerCase().split(word.toLowerCase()).length - 1 }))
+    .filter(({ times }) => times > 0)
+    .sort((a, b) => b.times - a.times)
+    .slice(0, 3);
+  return pages.length === 0 ? '' : `. Pages with the word: ${pages.map(({ name }) => name).join(', ')}`;
+}
+
+function readPage(name: string): string {
+  return readFileSync(`${FOLDER}${name}.md`, 'utf8');
 }
 
 /** Headings are bold on a terminal; the rest is Markdown as it is. */
