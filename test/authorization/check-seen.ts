@@ -128,7 +128,7 @@ async function checkNamed(
 
 async function checkList(
   world: World,
-  { route, path, names, isPage }: ListRead,
+  { route, path, names, isPage, isOfFunctions }: ListRead,
   viewers: readonly Viewer[],
 ): Promise<string[]> {
   const wrong: string[] = [];
@@ -136,7 +136,10 @@ async function checkList(
     const viewer = sightAt(everywhere, { isPage: isPage === true });
     const given = await answer(world, path, viewer);
     const seesSome = (letter: Letter) =>
-      [viewer.functions, viewer.catalogs, viewer.repositories].some((one) => one.includes(letter));
+      (isOfFunctions === true
+        ? [viewer.functions]
+        : [viewer.functions, viewer.catalogs, viewer.repositories]
+      ).some((one) => one.includes(letter));
     for (const letter of Object.values(LETTERS)) {
       // The query names it, too.
       const whole = path.includes(letter.repeat(3)) ? '' : given.body + given.headers;

@@ -109,6 +109,24 @@ describe('for a user who may read it', () => {
     }
   });
 
+  it('is read by no page of another site, with a token or a cookie', async () => {
+    const { secret } = await hiding.token({ name: 'reader of all' });
+    const Origin = 'https://evil.example';
+    const asked = { Origin, 'Access-Control-Request-Method': 'GET' };
+    const preflight = { ...asked, 'Access-Control-Request-Headers': 'authorization' };
+    for (const target of ['/api/v1/whoami', `/api/v1/functions/${GROUP}/KeepSecret`]) {
+      const answers = [
+        await hiding.request(target, { method: 'OPTIONS', headers: preflight }),
+        await hiding.request(target, { headers: { Origin, Authorization: `Bearer ${secret}` } }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([204, 200]);
+      for (const { headers } of answers)
+        expect(
+          ['origin', 'credentials', 'headers'].map((name) => headers.get(`access-control-allow-${name}`)),
+        ).toEqual([...[null, null, null]]);
+    }
+  });
+
   it('comes back to the page that asked to sign in', async () => {
     const target = `/functions/${GROUP}/KeepSecret`;
     const newcomer = new TestBrowser(hiding);

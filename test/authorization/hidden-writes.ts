@@ -2,11 +2,12 @@ import type { RouteName } from '@krmhub/api/routes';
 import { ROUTES } from '@krmhub/api/routes';
 import type { OciRouteName } from '@krmhub/oci';
 import { OCI_METHODS } from '@krmhub/oci';
+import { formatReplacement } from '@krmhub/schema';
 import { OCI_TEMPLATES } from '../../apps/registry/src/oci/templates.js';
 import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
 import { attestationOf } from './guarded-routes.js';
-import { namesWith } from './seen-names.js';
+import { FORMER, namesWith } from './seen-names.js';
 
 /** A change of something with a name, or a form for it. */
 export interface NamedWrite {
@@ -23,6 +24,7 @@ export interface NamedWrite {
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 
 /** Changes that name nothing which can be hidden, or are only for administrators of everything. */
@@ -138,6 +140,24 @@ export function namedWrites(): NamedWrite[] {
     ...{ route: 'catalogReleases', method: 'POST', of: 'functions', ...BODIES.catalogReleases },
     path: () => fill(ROUTES.catalogReleases.path, 'w').replace(namesWith('w').catalog, 'default'),
   });
+  // What replaces a release may not tell whether it exists.
+  const former = `${FORMER.group}/${FORMER.kind}`;
+  const replacing = (letter: string) => {
+    const { group, kind } = namesWith(letter);
+    return { group, kind, releases: '>=1.0.0' };
+  };
+  found.push(
+    {
+      ...{ route: 'deprecate', method: 'POST', of: 'functions', type: JSON_TYPE },
+      path: () => `/api/v1/functions/${former}/releases/${FORMER.releases.w}/deprecate`,
+      body: (letter) => JSON.stringify({ replacement: replacing(letter) }),
+    },
+    {
+      ...{ route: 'changeRelease', method: 'POST', of: 'functions', type: FORM_TYPE, isPage: true },
+      path: () => `/operate/releases/${former}/${FORMER.releases.w}`,
+      body: (letter) => `do=deprecate&reason=old&replacement=${formatReplacement(replacing(letter))}`,
+    },
+  );
   for (const [route, { method, path }] of WEB_ROUTES) {
     const isNamed = path.startsWith('/operate') && /\{(?:group|name)\}/.test(path);
     if (!isNamed) continue;
@@ -148,7 +168,7 @@ export function namedWrites(): NamedWrite[] {
       ...{ route, method: method.toUpperCase(), isPage: true },
       of: path.includes('{name}') ? 'catalogs' : 'functions',
       path: (letter) => fill(path, letter),
-      ...(form !== undefined && { body: () => form, type: 'application/x-www-form-urlencoded' }),
+      ...(form !== undefined && { body: () => form, type: FORM_TYPE }),
     });
   }
   return [...found, ...repositoryWrites()];

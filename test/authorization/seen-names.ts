@@ -64,6 +64,12 @@ spec: {groups: [${groups}], signers: [{issuer: https://issuer.example.com, subje
   )
   .join('---\n');
 
+/** A public function. What replaces its releases has the letters, and was hidden after they were deprecated. */
+export const FORMER = {
+  ...{ group: 'other.example.com', kind: 'Former', version: 'v1' },
+  releases: { w: '1.0.0', x: '1.1.0', y: '1.2.0' } as const satisfies Record<Letter, string>,
+};
+
 /** The names of what has a letter. */
 export function namesWith(letter: string) {
   return {

@@ -1,6 +1,6 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
-import { type Letter, namesWith } from './seen-names.js';
+import { FORMER, type Letter, namesWith } from './seen-names.js';
 import type { Digests } from './seen-repositories.js';
 
 /** A read of something with a name. */
@@ -26,6 +26,8 @@ export interface ListRead {
   /** Whether an administrator sees a name of each visibility, so that the test cannot pass for nothing. */
   names: boolean;
   isPage?: boolean;
+  /** Whether it names functions only. */
+  isOfFunctions?: boolean;
 }
 
 /** Reads that are the same for everybody, or only for administrators: they name nothing hidden. */
@@ -53,7 +55,7 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
   search: {
     names: true,
     queries: [
-      ...['', '?q=does', '?q=mutator&sort=newest', '?limit=1', '?sort=name', '?q=-nothing'],
+      ...['', '?q=does', '?q=mutator&sort=newest', '?limit=1', '?sort=name', '?q=-nothing', '?q=former'],
       ...HIDDEN_LETTERS.flatMap((letter) => {
         const { group, kind, catalog, word } = namesWith(letter);
         return [
@@ -81,7 +83,7 @@ const LISTS: Readonly<Record<string, { names: boolean; queries?: readonly string
   searchPage: {
     names: true,
     queries: [
-      ...['', '?q=does'],
+      ...['', '?q=does', '?q=former'],
       ...HIDDEN_LETTERS.flatMap((letter) => {
         const { group, kind, catalog, word } = namesWith(letter);
         return [
@@ -192,6 +194,17 @@ const OWN_PATH: Readonly<Record<string, (letter: string) => string>> = {
 /** Reads of which no example exists here, so that an administrator gets 404, too. */
 const WITHOUT_EXAMPLE: Readonly<Record<string, number>> = { sourceCopy: 404, readmeImage: 404 };
 
+/** Reads of a function that name what replaces each of its releases. */
+const NAMES_REPLACEMENTS: ReadonlySet<string> = new Set(['function']);
+
+function formerPath(route: string, path: string): string {
+  const { group, kind, version, releases } = FORMER;
+  if (route === 'comparePage')
+    return `/functions/${group}/${kind}/compare?from=${releases.x}&to=${releases.y}`;
+  const given: Record<string, string> = { group, kind, version, release: releases.y, name: 'default' };
+  return path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => given[parameter] ?? 'none');
+}
+
 /** Every read of the HTTP API and the pages; throws for a route that is in no table. */
 export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListRead[] } {
   const named: NamedRead[] = [];
@@ -236,6 +249,11 @@ export function seenRoutes(digests: Digests): { named: NamedRead[]; lists: ListR
       ],
       path: (letter, ofCatalog) => own?.(letter) ?? fill(values(letter, digests, ofCatalog)),
     });
+    if (parameters.includes('group') && !ADMINISTRATORS.has(route)) {
+      const names = NAMES_REPLACEMENTS.has(route);
+      const former = { route: `${route} of a former function`, path: formerPath(route, path) };
+      lists.push({ ...former, names, isPage, isOfFunctions: true });
+    }
     // The catalog of everything public had the hidden functions before they were hidden.
     if (parameters.includes('name') && !parameters.includes('group') && !ADMINISTRATORS.has(route)) {
       for (const [name, snapshot] of [

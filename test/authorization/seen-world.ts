@@ -6,7 +6,7 @@ import { definitionText } from '../../apps/registry/src/testing/test-registry.js
 import { query } from '../contracts/postgres.js';
 import { type RunningRegistry, settingsOf, startRegistry } from '../running.js';
 import { attestationOf } from './guarded-routes.js';
-import { ACCESS, LETTERS, namesWith, POLICIES } from './seen-names.js';
+import { ACCESS, FORMER, LETTERS, namesWith, POLICIES } from './seen-names.js';
 import { fillViewers, type Viewer } from './seen-viewers.js';
 
 /** A registry at its port, whatever runs behind it. */
@@ -125,6 +125,9 @@ async function fillWorld(world: World): Promise<void> {
       await pushArtifact(world, pushed, word);
     await send(world, 'POST', `${releasePath(letter, '0.9.0')}/takedown`, reason, json);
     await send(world, 'POST', `/api/v1/catalogs/${deleted}/delete`, reason, json);
+    const former = `/api/v1/functions/${FORMER.group}/${FORMER.kind}/releases/${FORMER.releases[letter]}`;
+    await send(world, 'PUT', former, releaseOf({ ...FORMER, word: 'former' }, FORMER.releases[letter]));
+    await send(world, 'POST', `${former}/deprecate`, { replacement: { group, kind } }, json);
   }
   await send(world, 'PUT', '/api/v1/policies', POLICIES);
   await send(world, 'PUT', '/api/v1/access', ACCESS);

@@ -1,4 +1,4 @@
-import type { Act, AuditStore, UserRecord, UserStore } from '@krmhub/catalog';
+import type { Act, AuditStore, TokenStore, UserRecord, UserStore } from '@krmhub/catalog';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type {
@@ -6,6 +6,7 @@ import type {
   DirectoryStore,
   DirectoryUserFields,
 } from '../../apps/registry/src/store/directory-store.js';
+import type { LoginStore } from '../../apps/registry/src/store/login-store.js';
 import type { SessionStore } from '../../apps/registry/src/store/session-store.js';
 import { DirectoryModel, ISSUER, LIMITS } from './directory-model.js';
 import { AT } from './sample-records.js';
@@ -14,7 +15,7 @@ const LATER = '2030-02-02T03:04:05.678Z';
 const ACT: Act = { at: AT, by: 'entra' };
 const ALL = { offset: 0, limit: 1_000 };
 
-type Store = DirectoryStore & UserStore & SessionStore & AuditStore;
+type Store = DirectoryStore & UserStore & SessionStore & TokenStore & LoginStore & AuditStore;
 
 const fields = (userName: string, more: Partial<DirectoryUserFields> = {}): DirectoryUserFields => ({
   ...{ userName, isActive: true, attributes: {} },
@@ -147,6 +148,48 @@ export function directoryContract(store: () => Store): void {
       expect([again.user, again.id === id]).toEqual([moved!.user, false]);
       expect((await store().user(again.user))?.suspendedAt).toBeUndefined();
     });
+  });
+
+  describe('users whom a directory removed', () => {
+    const limits = { scopes: ['read'], groups: ['*'], repositories: [], createdAt: AT, createdBy: 'a' };
+    const ways = {
+      'are removed': (id: string) => store().removeDirectoryUser(ISSUER, id, ACT),
+      'are another user by a new subject': (id: string) => change(id, { externalId: 'other' }),
+    };
+
+    it.each(Object.entries(ways))(
+      'lose their tokens and logins when they %s, and get none back',
+      async (_, end) => {
+        const [alice, bob] = [await add('alice', { externalId: '1' }), await add('bob')];
+        const users = new Map<string, UserRecord>();
+        for (const { user } of [alice, bob]) {
+          users.set(user, (await store().user(user))!);
+          await store().createToken(
+            { id: user, name: 't', ...limits, user: users.get(user)! },
+            `hash ${user}`,
+          );
+          const login = { hash: `login ${user}`, code: `${user.slice(0, 4)}-${user.slice(9, 13)}` };
+          const request = { ...login, client: 'c', address: '::1', network: user, publicKey: 'k' };
+          const times = { createdAt: AT, expiresAt: LATER };
+          const added = { ...request, ...times, state: 'pending' as const };
+          expect(await store().addLoginRequest(added, { max: 9, maxOfNetwork: 9 })).toBe('added');
+          await store().answerLogin(login.code, { user, by: 'a', scopes: ['read'], days: 1 }, ACT);
+        }
+        await end(alice.id);
+        await add('alice again', { externalId: '1' });
+        expect((await store().user(alice.user))?.suspendedAt).toBeUndefined();
+        const revoked = await store().tokenByHash(`hash ${alice.user}`);
+        expect([revoked?.revokedAt, revoked?.revokedReason]).toEqual([AT, 'the directory removed the user']);
+        const token = (user: string) => ({
+          record: { id: `new ${user}`, name: 'n', ...limits, user: users.get(user)! },
+          hash: `new ${user}`,
+          origin: {},
+        });
+        const use = (user: string) => store().useLogin({ hash: `login ${user}`, at: AT }, token(user));
+        expect([await use(alice.user), await use(bob.user)]).toEqual([false, true]);
+        expect((await store().tokenByHash(`hash ${bob.user}`))?.revokedAt).toBeUndefined();
+      },
+    );
   });
 
   describe('groups of a directory', () => {

@@ -94,21 +94,24 @@ export function functionContract(store: () => RegistryStore): void {
       const outdated = { ...mark, replacement: { group: 'example.com', kind: 'Other', releases: '^2' } };
       await store().commitFunction(changeOf({ kind: 'Fn' }));
       await store().commitFunction(
-        changeOf({ kind: 'Fn', yanked: mark, deprecated: outdated }, 1, 'update', 'release.yanked'),
+        changeOf({ kind: 'Fn', deprecated: outdated }, 1, 'update', 'release.deprecated'),
       );
+      // Who yanks it may not know what replaces it.
+      await store().commitFunction(changeOf({ kind: 'Fn', yanked: mark }, 2, 'update', 'release.yanked'));
       expect(await store().release('example.com', 'Fn', '1.0.0')).toMatchObject({
         yanked: mark,
         deprecated: outdated,
       });
       expect((await store().function('example.com', 'Fn'))?.releases[0]).toMatchObject({ yanked: mark });
-      const other = changeOf({ kind: 'Fn' }, 2, 'update', 'release.unyanked');
+      const other = changeOf({ kind: 'Fn' }, 3, 'update', 'release.unyanked');
       other.release.digest = `sha256:${'0'.repeat(64)}`;
       await expect(store().commitFunction(other)).rejects.toMatchObject({ code: 'conflict' });
       await store().commitFunction(
-        changeOf({ kind: 'Fn', description: 'Other.' }, 2, 'update', 'release.unyanked'),
+        changeOf({ kind: 'Fn', description: 'Other.' }, 3, 'update', 'release.unyanked'),
       );
       const release = await store().release('example.com', 'Fn', '1.0.0');
       expect(release).not.toHaveProperty('yanked');
+      expect(release?.deprecated).toEqual(outdated);
       expect(release?.definition.description).toBe('Fn does its work.');
     });
 

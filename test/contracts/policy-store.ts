@@ -159,7 +159,8 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
       await store().commitFunction(signed([bundleOf('a')]));
       const marked = signed([bundleOf('a')], 1, 'update');
       const yanked = { at: AT, by: 'admin', reason: 'broken' };
-      await store().commitFunction({ ...marked, release: { ...marked.release, yanked } });
+      const of = { ...marked.event, type: 'release.yanked' } as const;
+      await store().commitFunction({ ...marked, release: { ...marked.release, yanked }, event: of });
       expect(await store().release('example.com', 'Signed', '1.0.0')).toMatchObject({
         yanked,
         bundles: [bundleOf('a')],

@@ -8,6 +8,7 @@ import { directoryContract } from './directory-store.js';
 import { functionContract } from './function-store.js';
 import { takedownContract } from './function-store-takedowns.js';
 import { withdrawnContract } from './function-store-withdrawn.js';
+import { replacementContract } from './hidden-replacements.js';
 import { loginContract } from './login-store.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
@@ -71,6 +72,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     uploadContract(() => harness.store);
     profileContract(() => harness.store);
     lifecycleContract(() => harness);
+    replacementContract(() => harness);
     takedownContract(() => harness);
     withdrawnContract(() => harness);
     signatureContract(() => harness);

@@ -148,6 +148,12 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       expect(suspended).toEqual({ ...alice, suspendedAt: AT, suspendedBy: 'admin' });
       expect(await alive('a1', 'a2', 'b1')).toEqual(['b1']);
       expect((await store().tokenByHash('hash'))?.user?.suspendedAt).toBe(AT);
+      // Whoever signs in meanwhile was read before.
+      const late = { hash: 'late', user: alice.id, createdAt: AT, expiresAt: LATER };
+      await expect(store().beginSession(late, LIMITS, ACT)).rejects.toMatchObject({ code: 'forbidden' });
+      const another = store().createToken({ id: 'u', name: 'u', ...limits, user: alice }, 'other');
+      await expect(another).rejects.toMatchObject({ code: 'forbidden' });
+      expect(await alive('late', 'b1')).toEqual(['b1']);
       expect((await confirm()).suspendedAt).toBe(AT);
       expect(await store().suspendUser(alice.id, false, ACT)).toEqual(alice);
       expect((await store().tokenByHash('hash'))?.user).toEqual(alice);

@@ -44,6 +44,7 @@ export { readablePolicies } from './access/readable-policies.js';
 export { readsRecipe } from './access/readable-recipe.js';
 export * from './access/search-access.js';
 export * from './access/team-members.js';
+export { rightsWithin } from './access/token-rights.js';
 export * from './access/trusted-publishers/check-claims.js';
 export * from './access/trusted-publishers/providers.js';
 export * from './access/user-names.js';

@@ -18,7 +18,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
-import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
+import { tokenProblem, withConfirmedGroups, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 
@@ -85,7 +85,8 @@ async function findActor(
       });
     }
     const isSuspended = user.suspendedAt !== undefined;
-    return { actor: userActor(rules, user), problem: isSuspended ? 'the user is suspended' : undefined };
+    const current = withConfirmedGroups(user, now, config);
+    return { actor: userActor(rules, current), problem: isSuspended ? 'the user is suspended' : undefined };
   }
   const tokens = await store.tokens();
   const named = tokens.filter(({ id, name }) => id === text || name === text);

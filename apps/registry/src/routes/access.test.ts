@@ -1,8 +1,9 @@
-import type { AccessDecision, AccessDetail, AccessResult, Problem } from '@krmhub/api/model';
+import type { AccessDecision, AccessDetail, AccessResult, Identity, Problem } from '@krmhub/api/model';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { userSignedIn } from '../testing/user-session.js';
 
 let registry: TestRegistry;
 beforeEach(async () => {
@@ -282,7 +283,45 @@ describe('a check of access', () => {
   });
 });
 
+describe('a user whose groups nobody has confirmed for long', () => {
+  const TEAM = document(`
+  teams: [{name: red, members: [{ssoGroup: ops}]}]
+  groups: [{pattern: "*.example.com", owner: red}]`);
+  const groupsOf = ({ changes }: AccessResult) =>
+    changes.flatMap(({ actors }) => actors.filter(({ is }) => is === 'user').map(({ name }) => name));
+
+  it('has none in a check and in a comparison, as in decisions', async () => {
+    await apply(document('teams: [{name: red}]'));
+    const { user: ada } = await userSignedIn(registry, { name: 'Ada', groups: ['ops'] });
+    expect(groupsOf((await apply(TEAM, '?dryRun=true')).body)).toContain('Ada');
+    registry.advance(31 * 86_400_000);
+    expect(groupsOf((await apply(TEAM, '?dryRun=true')).body)).toEqual([]);
+    const { user: eve } = await userSignedIn(registry, { name: 'Eve', groups: ['ops'] });
+    await apply(TEAM);
+    const asked = async ({ id }: { id: string }) =>
+      (await check(`user:${id}`, 'publish', 'a.example.com')).body;
+    expect(await asked(eve)).toMatchObject({ allowed: true, teams: ['red'] });
+    expect(await asked(ada)).toMatchObject({ allowed: false, teams: [] });
+  });
+});
+
 describe('a token of a team', () => {
+  it('shows what it may do, and not what else its team may', async () => {
+    await apply(OWNED);
+    const rights = async (team: string, limits: object) => {
+      const { secret } = await registry.token({ name: team, scopes: ['read'], team, ...limits });
+      const me = await registry.send<Identity>('GET', '/api/v1/whoami', undefined, `Bearer ${secret}`);
+      return me.body.teamRights;
+    };
+    expect(await rights('red', { groups: ['b.example.com', 'c.test'] })).toEqual({
+      ...{ owns: ['b.example.com'], grants: [] },
+    });
+    const inA = (may: string) => ({ owns: [], grants: [{ may: [may], in: { group: 'a.example.com' } }] });
+    expect(await rights('green', { groups: ['*'], scopes: ['yank'] })).toEqual(inA('yank'));
+    expect(await rights('green', { groups: ['a.*'] })).toEqual(inA('read'));
+    expect(await rights('green', { groups: ['b.*'] })).toEqual({ owns: [], grants: [] });
+  });
+
   const create = (wanted: object) =>
     registry.send<{ token: string; id: string } & Partial<Problem>>('POST', '/api/v1/tokens', wanted);
 

@@ -1,7 +1,7 @@
 import { DeprecateRequest, ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { LifecycleAction, ReleaseRecord, TokenRecord } from '@krmhub/catalog';
-import { type FunctionName, formatReplacement } from '@krmhub/schema';
+import { type FunctionName, replacementReason } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
 import { authenticate, recheckRight, recheckToken, refuseToYank } from '../http/auth/authorize.js';
@@ -57,7 +57,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
     const caller = await authorizeYank(c, params);
     const { reason, replacement } = await readJsonBody(c, DeprecateRequest);
     const request = {
-      reason: reason ?? `use ${formatReplacement(replacement!)}`,
+      reason: reason ?? replacementReason(replacement!),
       ...defined({ replacement }),
       ...caller,
       recheck: recheckToken(c),

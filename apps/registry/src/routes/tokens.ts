@@ -1,6 +1,7 @@
 import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
+import { rightsWithin, tokenActor } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
@@ -26,9 +27,10 @@ export function tokenRoutes(app: RegistryApp, deps: TokenRoutesDeps): void {
   serveRoute(app, ROUTES.whoami, async (c) => {
     const token = await authenticate(c, deps);
     const { rules } = deps.access;
-    const teamRights = token.team === undefined ? undefined : rules.rightsOf(token.team);
+    const limits = tokenActor(rules, token);
+    const teamRights = token.team === undefined ? undefined : rightsWithin(rules, token.team, limits);
     const { user } = token;
-    const teams = user && rules.teamsOf(user).map((team) => ({ team, ...rules.rightsOf(team) }));
+    const teams = user && rules.teamsOf(user).map((team) => ({ team, ...rightsWithin(rules, team, limits) }));
     const identity = { ...tokenDetail(token), ...defined({ teamRights, ssoGroups: user?.groups, teams }) };
     return c.json(identity, 200, NO_STORE);
   });

@@ -109,6 +109,16 @@ it('follows the other events while it cannot read a document, which it logs once
   expect([trust.keys, access.rules.isUnreadable]).toEqual([[], true]);
   // No release is judged by policies that it does not know.
   expect((await put(OWNED)).body.detail).toContain('cannot read the stored signing policies');
+  // Nobody replaces what this version does not know.
+  for (const [target, text] of [
+    ['/api/v1/policies', policy([KEY])],
+    ['/api/v1/policies?remove=true', ''],
+    ['/api/v1/access', accessText('')],
+  ] as const) {
+    const { status, body } = await registry.send('PUT', target, text);
+    expect([target, status, body.hint]).toEqual([target, 422, expect.stringContaining('newer version')]);
+  }
+  expect((await registry.parts.store.policies())?.text).toContain('newField');
   await applyAccess('newerField: [x]');
   await follow();
   const logged = (what: string) =>

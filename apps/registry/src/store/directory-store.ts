@@ -104,7 +104,7 @@ export interface DirectoryStore {
   ): Promise<DirectoryUser>;
   /**
    * Changes a user, in a transaction with the decision. A user who is not active is suspended at once. Another subject
-   * is another user: the former one is suspended, and not managed any more. Returns undefined for an unknown ID.
+   * is another user: the former one is removed. Returns undefined for an unknown ID.
    */
   changeDirectoryUser(
     issuer: string,
@@ -112,7 +112,10 @@ export interface DirectoryStore {
     change: (current: DirectoryUser) => DirectoryUserFields,
     act: Act,
   ): Promise<DirectoryUser | undefined>;
-  /** Suspends a user, who is not managed any more. Returns false for an unknown ID. */
+  /**
+   * Suspends a user, who is not managed any more, and revokes the tokens of the user: they stay so if the user is added
+   * again. Returns false for an unknown ID.
+   */
   removeDirectoryUser(issuer: string, id: string, act: Act): Promise<boolean>;
 
   directoryGroup(issuer: string, id: string): Promise<DirectoryGroup | undefined>;

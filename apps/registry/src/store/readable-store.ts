@@ -1,11 +1,23 @@
 import { type CatalogEntryRow, searchAccess } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
+import {
+  filtered,
+  NO_NAME,
+  nothing,
+  ofCatalog,
+  ofFunction,
+  ofRepository,
+  seenFunctions,
+} from './hide-names.js';
 import type { RegistryStore } from './registry-store.js';
 import {
   seenCatalog,
   seenEvents,
+  seenFunction,
   seenPage,
+  seenRelease,
+  seenReplacement,
   seenSnapshot,
   seenSource,
   withoutReasons,
@@ -19,9 +31,6 @@ type Guard<Method> =
   | ((call: Method, sight: () => Sight, store: RegistryStore) => Method);
 type Guards = { [Name in keyof Methods]: Guard<Methods[Name]> };
 
-/** Nothing has this name. What is hidden is read under it, which takes as long as reading what does not exist. */
-const NO_NAME = '-';
-
 /**
  * How each method of the store hides what the actor of a request may not read. A hidden thing is answered as one that
  * does not exist, after the same reads, so that neither the answer nor its time tells them apart.
@@ -31,12 +40,16 @@ const NO_NAME = '-';
  *   name the handler has read with a guarded method.
  */
 const GUARDS: Guards = {
-  function: ofFunction(undefined),
+  function: (call, sight) => async (group, kind) => {
+    const found = await ofFunction(undefined)(call, sight)(group, kind);
+    return found && seenFunction(found, sight());
+  },
   functions: (call, sight) => async (names) => {
     const found = await call(names);
-    return found.filter(sight().function);
+    const see = sight();
+    return found.filter(see.function).map((one) => seenFunction(one, see));
   },
-  allFunctions: (call, sight) => () => filtered(call(), sight().function),
+  allFunctions: (call, sight) => () => seenFunctions(call(), sight()),
   groups: 'unseen',
   kinds: (call, sight) => async (group) => {
     const found = await call(group);
@@ -46,10 +59,18 @@ const GUARDS: Guards = {
   publishState: (call, sight) => async (group, kind) => {
     const see = sight();
     const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
-    return { ...found, kinds: found.kinds.filter((one) => see.function({ group, kind: one })) };
+    const { current, kinds } = found;
+    return {
+      ...found,
+      current: current && seenFunction(current, see),
+      kinds: kinds.filter((one) => see.function({ group, kind: one })),
+    };
   },
   countFunctions: 'unseen',
-  release: ofFunction(undefined),
+  release: (call, sight) => async (group, kind, release) => {
+    const found = await ofFunction(undefined)(call, sight)(group, kind, release);
+    return found && seenRelease(found, sight());
+  },
   releaseFiles: ofFunction(undefined),
   definitionsJson: (call, sight) => async (releases) => {
     const found = await call(releases);
@@ -68,7 +89,11 @@ const GUARDS: Guards = {
     return found !== undefined && sight().function(found) ? found : undefined;
   },
   nearFunctions: (call, sight) => (name) => call({ ...name, access: searchAccess(sight()) }),
-  search: (call, sight) => (query) => call({ ...query, access: searchAccess(sight()) }),
+  search: (call, sight) => async (query) => {
+    const see = sight();
+    const page = await call({ ...query, access: searchAccess(see) });
+    return { ...page, items: page.items.map((item) => seenReplacement(item, see)) };
+  },
   descriptions: 'unseen',
   servedEntries: (call, sight) => (group, kind) => {
     const see = sight();
@@ -347,43 +372,6 @@ export function readableStore(store: RegistryStore, access: KnownAccess): Regist
   return guarded as unknown as RegistryStore;
 }
 
-function ofFunction<Value>(hidden: Value) {
-  return <Rest extends unknown[], Found>(
-    call: (group: string, kind: string, ...rest: Rest) => Promise<Found>,
-    sight: () => Sight,
-  ) =>
-    (group: string, kind: string, ...rest: Rest): Promise<Found | Value> =>
-      sight().function({ group, kind })
-        ? call(group, kind, ...rest)
-        : call(group, NO_NAME, ...rest).then(() => hidden);
-}
-
-function ofCatalog<Value>(hidden: Value) {
-  return byName(hidden, (sight, name) => sight.catalog(name));
-}
-
-function ofRepository<Value>(hidden: Value) {
-  return byName(hidden, (sight, name) => sight.repository(name));
-}
-
-function byName<Value>(hidden: Value, sees: (sight: Sight, name: string) => boolean) {
-  return <Rest extends unknown[], Found>(
-    call: (name: string, ...rest: Rest) => Promise<Found>,
-    sight: () => Sight,
-  ) =>
-    (name: string, ...rest: Rest): Promise<Found | Value> =>
-      sees(sight(), name) ? call(name, ...rest) : call(NO_NAME, ...rest).then(() => hidden);
-}
-
 function unseen<Name extends keyof RegistryStore>(names: readonly Name[]): Record<Name, 'unseen'> {
   return Object.fromEntries(names.map((name) => [name, 'unseen'])) as Record<Name, 'unseen'>;
 }
-
-async function* filtered<Item>(
-  items: AsyncIterable<Item>,
-  sees: (item: Item) => boolean,
-): AsyncIterable<Item> {
-  for await (const item of items) if (sees(item)) yield item;
-}
-
-async function* nothing(): AsyncIterable<never> {}

@@ -1,11 +1,13 @@
 import {
   type CatalogRecord,
+  type DeprecationRecord,
   type Event,
+  type FunctionRecord,
   type SnapshotRecord,
   type SourceRecord,
   visibleSource,
 } from '@krmhub/catalog';
-import type { Withdrawal } from '@krmhub/schema';
+import { type Replacement, replacementReason, type Withdrawal } from '@krmhub/schema';
 import type { RegistryStore } from './registry-store.js';
 import type { Sight } from './sight.js';
 
@@ -22,6 +24,36 @@ export function seenCatalog(catalog: CatalogRecord, sight: Sight): CatalogRecord
 
 export function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
   return sight.catalog(source.catalog) ? [visibleSource(source, sight.function)] : [];
+}
+
+/** In place of a reason that only names a replacement. */
+const HIDDEN_REPLACEMENT = 'no reason is given';
+
+/** Without a replacement that the actor may not read, which can be hidden later than the release was deprecated. */
+export function seenReplacement<Mark extends { reason?: string; replacement?: Replacement }>(
+  mark: Mark,
+  sight: Sight,
+): Mark {
+  const { replacement, ...rest } = mark;
+  if (replacement === undefined || sight.function(replacement)) return mark;
+  // The reason has the kind as the request spelled it.
+  const isGiven = rest.reason?.toLowerCase() !== replacementReason(replacement).toLowerCase();
+  return (isGiven ? rest : { ...rest, reason: HIDDEN_REPLACEMENT }) as Mark;
+}
+
+export function seenRelease<Release extends { deprecated?: DeprecationRecord }>(
+  release: Release,
+  sight: Sight,
+): Release {
+  const { deprecated } = release;
+  const seen = deprecated && seenReplacement(deprecated, sight);
+  return seen === deprecated ? release : { ...release, deprecated: seen };
+}
+
+/** Returns the function as it is stored, which is remembered by that, unless something of it is hidden. */
+export function seenFunction(fn: FunctionRecord, sight: Sight): FunctionRecord {
+  const releases = fn.releases.map((release) => seenRelease(release, sight));
+  return releases.every((release, at) => release === fn.releases[at]) ? fn : { ...fn, releases };
 }
 
 /** What is said of a takedown to those who may not know what was taken down. */
@@ -88,14 +120,15 @@ export async function seenPage<Item, Position>(
   return seen.slice(0, limit);
 }
 
-export function seenEvents(
+export async function seenEvents(
   read: (after: number, limit: number) => Promise<Event[]>,
   sight: Sight,
   after: number,
   limit: number,
 ): Promise<Event[]> {
   const sees = (event: Event) => seesEvent(sight, event);
-  return seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
+  const events = await seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
+  return events.map((event) => seenReplacement(event, sight));
 }
 
 /** Of an event with a function and a catalog, both must be readable. */

@@ -29,7 +29,8 @@ export interface SealedSecret {
 export interface SessionStore {
   /**
    * Ends expired sessions, then the oldest ones above the limits, which count the new session: `max` of the users of one
-   * provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is a new one, of this session.
+   * provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is a new one, of this session. Rejects
+   * with `forbidden` for a user who is suspended.
    */
   beginSession(
     session: SessionRecord,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ExchangedToken, Problem, Release, TrustedPublisher } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -201,6 +202,28 @@ describe('a publisher', () => {
     const [stored] = await registry.parts.store.trustedPublishers();
     expect(stored).toMatchObject({ pins: { repositoryId: '1001', ownerId: '2001' } });
     expect(stored!.pendingUntil).toBeUndefined();
+  });
+
+  it('is removed by who owns the group; others are not told whether it exists', async () => {
+    const remove = async (id: string, secret: string) => {
+      const target = `/api/v1/trusted-publishers/${id}`;
+      const headers = { Authorization: `Bearer ${secret}`, 'X-Request-Id': 'same' };
+      const response = await registry.request(target, { method: 'DELETE', headers });
+      return [response.status, await response.text()];
+    };
+    const publishing = { scopes: ['publish' as const] };
+    const strangers = [
+      await registry.token({ name: 'a', ...publishing, team: 'rivals' }),
+      await registry.token({ name: 'b', ...publishing, groups: ['elsewhere.example.com'] }),
+      await registry.token({ name: 'c', scopes: ['read'] }),
+    ];
+    for (const { secret } of strangers) {
+      const refused = await remove(publisher.id, secret);
+      expect(refused).toEqual(await remove(randomUUID(), secret));
+      expect(refused[0]).toBe(403);
+    }
+    const { secret } = await registry.token({ name: 'd', ...publishing, team: 'platform' });
+    expect((await remove(publisher.id, secret))[0]).toBe(204);
   });
 
   it('that nobody uses ends after a month', async () => {

@@ -13,7 +13,7 @@ import {
 import { type JsonValue, KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
-import { refuseLacking } from '../http/auth/authorize.js';
+import { lackingRights, refuseLacking } from '../http/auth/authorize.js';
 import type { ExchangeDeps } from './exchange-token.js';
 import { readKeys } from './issuer-keys.js';
 
@@ -98,7 +98,10 @@ export async function checkPublishers(
   });
 }
 
-/** Removes a publisher, and ends the tokens of its workflow. Rejects with `forbidden` for who does not own its group, and with `not-found`. */
+/**
+ * Removes a publisher, and ends the tokens of its workflow. Rejects with `not-found`, and with `forbidden` for who does
+ * not own its group, who is not told whether it exists.
+ */
 export async function removePublisher(
   { store, access: { rules }, clock }: ManageDeps,
   id: string,
@@ -106,8 +109,9 @@ export async function removePublisher(
   origin: RequestOrigin,
 ): Promise<void> {
   const [publisher] = await store.trustedPublishers({ id });
-  if (publisher === undefined) refuseLacking(rules, token, 'admin');
-  else refuseLacking(rules, token, 'own', { group: publisher.group });
+  const isOwn =
+    publisher !== undefined && lackingRights(rules, token, 'own', { group: publisher.group }).length === 0;
+  if (!isOwn) refuseLacking(rules, token, 'admin');
   const act = { at: clock().toISOString(), by: actorName(token), origin };
   if (publisher === undefined || !(await store.removeTrustedPublisher(id, act))) {
     throw new KrmhubError('not-found', `trusted publisher ${id} not found`);

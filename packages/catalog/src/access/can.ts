@@ -83,6 +83,11 @@ export function readRights({ scopes, groups, repositories, teams, isInside }: Ac
 
 const SCOPES_TO_READ = ['read', 'publish', 'yank', 'admin'];
 
+/** Whether a token with these scopes may read what its team may read. */
+export function readsForTeam(scopes: readonly string[]): boolean {
+  return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) || scopes.includes('push');
+}
+
 /** Decides whether an actor may do something. Takes a few microseconds. */
 export function can(rules: AccessRules, actor: Actor, action: Action, object: AccessObject): Decision {
   // No rule gives the right of a user directory, which also ends rights.
@@ -271,7 +276,7 @@ function teamRight(
   actions: readonly GrantedAction[],
   object: GrantTarget & { kind?: string | undefined },
 ): string | undefined {
-  if (!SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && !scopes.includes('push')) return undefined;
+  if (!readsForTeam(scopes)) return undefined;
   // A catalog has functions of other groups than those that the token is for, so such a token must name it.
   const named = 'catalog' in object && !groups.includes('*') ? naming(repositories) : repositories;
   const isCovered = 'group' in object ? covers({ groups }, object) : matchesAny(named, repositoryOf(object));

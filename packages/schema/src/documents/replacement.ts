@@ -10,3 +10,8 @@ export interface Replacement {
 export function formatReplacement({ group, kind, releases }: Replacement): string {
   return `${group}/${kind}${releases === undefined ? '' : `@${releases}`}`;
 }
+
+/** Returns the reason of a deprecation for which nobody gave one, for example `use example.com/SetAll@^2.0.0`. */
+export function replacementReason(replacement: Replacement): string {
+  return `use ${formatReplacement(replacement)}`;
+}

@@ -74,14 +74,19 @@ function isConfirmed({ confirmedAt }: UserRecord, now: Date, oidcConfirmDays: nu
  * Returns a token with the groups that its user has now. The directory confirms a user for ever, and not the groups of
  * the last sign-in, of which it need not know: without another confirmation, they end as for other users.
  */
-export function withCurrentGroups(
-  token: TokenRecord,
+export function withCurrentGroups(token: TokenRecord, now: Date, settings: UserSettings): TokenRecord {
+  const { user } = token;
+  return user?.directory === undefined ? token : { ...token, user: withConfirmedGroups(user, now, settings) };
+}
+
+/** Returns a user with the groups that count now: those of the last sign-in only as long as they are confirmed. */
+export function withConfirmedGroups(
+  user: UserRecord,
   now: Date,
   { oidcConfirmDays = DEFAULT_CONFIRM_DAYS }: UserSettings,
-): TokenRecord {
-  const { user } = token;
-  if (user?.directory === undefined || isConfirmed(user, now, oidcConfirmDays)) return token;
-  return { ...token, user: { ...user, groups: user.directory.groups } };
+): UserRecord {
+  if (isConfirmed(user, now, oidcConfirmDays)) return user;
+  return { ...user, groups: user.directory?.groups ?? [] };
 }
 
 export interface NewToken {

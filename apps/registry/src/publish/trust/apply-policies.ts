@@ -51,7 +51,8 @@ const MAX_CHANGES = 100;
 
 /**
  * Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. `replaces` is
- * the digest of the text that the caller knows: another one is a `conflict`.
+ * the digest of the text that the caller knows: another one is a `conflict`. Rejects with `invalid-document` if only a
+ * newer version of the program reads the stored ones.
  */
 export async function applyPolicies(
   deps: ApplyPoliciesDeps,
@@ -66,6 +67,8 @@ export async function applyPolicies(
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
   const { store, trust, clock } = deps;
   const stored = await store.policies();
+  // Another process can have changed them. What this version does not read, it does not replace.
+  await trust.reload(store);
   const result = { dryRun, policies: policies.length };
   const before = trust.policies;
   refuseOtherText(WORDS, stored, replaces);

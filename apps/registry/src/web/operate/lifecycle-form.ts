@@ -1,5 +1,5 @@
 import type { LifecycleAction } from '@krmhub/catalog';
-import { formatReplacement, isGroup, isKind, type Replacement } from '@krmhub/schema';
+import { isGroup, isKind, type Replacement, replacementReason } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { FieldProblems } from './field.js';
 import type { LifecycleField } from './release-page.js';
@@ -27,7 +27,7 @@ export function lifecycleRequest(
     const message = 'enter GROUP/KIND or GROUP/KIND@RANGE, for example example.com/SetLabels@^2.0.0';
     return { problems: { 'deprecate-replacement': { message } } };
   }
-  return { reason: reason === '' ? `use ${formatReplacement(replacement)}` : reason, replacement };
+  return { reason: reason === '' ? replacementReason(replacement) : reason, replacement };
 }
 
 function readReplacement(text: string): Replacement | undefined {

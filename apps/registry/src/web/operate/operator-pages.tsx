@@ -179,11 +179,6 @@ export class OperatorPages {
     const user = await confirmUser(this.#deps, provider, confirmation, { at: this.#now(), isSignIn: true });
     const name = userLabel(user);
     c.set('actor', { id: `user/${user.id}`, name });
-    if (user.suspendedAt !== undefined) {
-      throw new KrmhubError('forbidden', `the user "${user.name}" is suspended`, {
-        hint: 'Ask an administrator of this registry.',
-      });
-    }
     const act = { at, by: name, origin: { credential: `user/${user.id}`, ...requestOrigin(c) } };
     await this.#begin(c, { user: user.id, tokens: confirmation.tokens }, act);
   }

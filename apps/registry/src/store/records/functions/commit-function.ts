@@ -6,7 +6,7 @@ import {
   runtimePins,
   tombstoneConflict,
 } from '@krmhub/catalog';
-import { type Digest, KrmhubError } from '@krmhub/schema';
+import { type Digest, type EventType, KrmhubError } from '@krmhub/schema';
 import { eq } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
@@ -52,9 +52,17 @@ const insertRelease = inserter(releases);
 const insertNotes = inserter(releaseNotes);
 const insertRun = inserter(releaseRuns);
 const insertWords = inserter(releaseWords);
-const setLifecycle = text<never>(
-  'UPDATE release SET yanked = :yanked, deprecated = :deprecated WHERE id = :id',
-);
+/** What an event changes of a release: nothing else, because its actor may know less of it than is stored. */
+const LIFECYCLE: Partial<Record<EventType, 'yanked' | 'deprecated'>> = {
+  'release.yanked': 'yanked',
+  'release.unyanked': 'yanked',
+  'release.deprecated': 'deprecated',
+  'release.undeprecated': 'deprecated',
+};
+const setLifecycle = {
+  yanked: text<never>('UPDATE release SET yanked = :mark WHERE id = :id'),
+  deprecated: text<never>('UPDATE release SET deprecated = :mark WHERE id = :id'),
+};
 const putBundles = text<never>(
   `INSERT INTO release_bundles (release, bundles) VALUES (:release, :bundles)
    ON CONFLICT (release) DO UPDATE SET bundles = excluded.bundles`,
@@ -142,7 +150,7 @@ function* functionChange(
 
 function releaseChanges(
   functionId: number,
-  { action, release, words }: FunctionChange,
+  { action, release, words, event }: FunctionChange,
   { releaseId, digest }: State,
 ): StatementCall[] {
   const { group: _group, kind: _kind, bundles: _bundles, notes, run, ...columns } = release;
@@ -161,8 +169,11 @@ function releaseChanges(
   // Only the lifecycle and the bundles change: the bytes of a release never do.
   if (releaseId === null || digest !== release.digest)
     throw refused(release, 'is not stored with these bytes');
-  const lifecycle = { yanked: json(release.yanked), deprecated: json(release.deprecated) };
-  return [setLifecycle.later({ id: releaseId, ...lifecycle }), ...bundlesChange(releaseId, release)];
+  const mark = LIFECYCLE[event.type];
+  return [
+    ...(mark === undefined ? [] : [setLifecycle[mark].later({ id: releaseId, mark: json(release[mark]) })]),
+    ...bundlesChange(releaseId, release),
+  ];
 }
 
 function bundlesChange(id: number, { bundles = [] }: ReleaseRecord): StatementCall[] {

@@ -19,6 +19,7 @@ import { users } from '../schema/tokens.js';
 import { listStatements, listValues } from './directory-filter.js';
 import { updateDirectoryGroups } from './directory-groups.js';
 import { RecentTokens } from './recent-tokens.js';
+import { revokeTokensOf } from './tokens.js';
 import { endSessions, userById, userByIdentity } from './users.js';
 
 type UserRow = typeof users.$inferSelect;
@@ -42,6 +43,8 @@ const lists = listStatements<Row>(COLUMNS, FROM, {
 });
 const byUser = text<{ id: string }>('SELECT id FROM scim_user WHERE user_id = :user');
 const remove = text('DELETE FROM scim_user WHERE id = :id');
+// Else a program that the user allowed would get a token if the directory adds the user again.
+const endLogins = text(`DELETE FROM login_request WHERE approval LIKE '%"' || :user || '"%'`);
 const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_user');
 
 export function directoryUserRows(
@@ -171,10 +174,12 @@ function* setActive(user: UserRow, isActive: boolean, act: Act): Work<void> {
   yield* record(isActive ? 'user.restore' : 'user.suspend', user, act, { directory: act.by });
 }
 
-/** Suspends a user, and forgets what the directory and the last sign-in said. */
+/** Suspends a user for good: it can come back, and nothing that it could sign in with does. */
 function* release(id: string, act: Act): Work<void> {
   const user = (yield* userById.first({ id }))!;
   yield* setActive(user, false, act);
+  yield* revokeTokensOf(id, { ...act, reason: 'the directory removed the user' });
+  yield* endLogins.run({ user: id });
   const forgotten = { directoryGroups: null, groups: [] };
   yield* change((db) => db.update(users).set(forgotten).where(eq(users.id, id))).run();
   yield* record('user.remove', user, act);

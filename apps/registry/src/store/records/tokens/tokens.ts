@@ -23,6 +23,7 @@ import { signIns, tokens, users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
 import { deleteUnusedSignIns, storedSignIn } from './sign-ins.js';
 import { userRecord } from './user-record.js';
+import { refuseSuspended } from './users.js';
 
 const columns = {
   token: tokens,
@@ -116,7 +117,10 @@ function* refuseTooMany(user: string, at: string): Work<void> {
 }
 
 export function* insertToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Work<void> {
-  if (token.user !== undefined) yield* refuseTooMany(token.user.id, token.createdAt);
+  if (token.user !== undefined) {
+    yield* refuseSuspended(token.user.id);
+    yield* refuseTooMany(token.user.id, token.createdAt);
+  }
   const signIn = yield* storedSignIn(token.signIn);
   // Else nobody would ask whether the user still has these rights.
   if (signIn === undefined && token.signIn !== undefined)
@@ -141,6 +145,13 @@ export function* revokeRuns(target: string, { at, ...revocation }: Act & { reaso
   for (const row of yield* runs.all({ at })) {
     // A token can be of several publishers.
     if (row.token.groups.includes(target)) yield* revokeTokenRow(row.token.id, at, revocation);
+  }
+}
+
+/** Revokes all tokens of a user. */
+export function* revokeTokensOf(user: string, { at, ...revocation }: Act & { reason: string }): Work<void> {
+  for (const { token } of yield* ofUser.all({ user })) {
+    if (token.revokedAt === null) yield* revokeTokenRow(token.id, at, revocation);
   }
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { UserRecord, UserStore } from '@krmhub/catalog';
-import { foldCase } from '@krmhub/schema';
+import { foldCase, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text } from '../../sql/statement.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
@@ -33,6 +33,16 @@ const page = query((db) =>
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
 const restoreReleased = text('UPDATE registry_user SET directory_suspended_at = NULL WHERE id = :id');
 export const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
+
+/** Rejects with `forbidden` if a user is suspended now: whoever signs in can have been read before. */
+export function* refuseSuspended(id: string): Work<void> {
+  const row = yield* userById.first({ id });
+  const user = row && userRecord(row);
+  if (user?.suspendedAt === undefined) return;
+  throw new KrmhubError('forbidden', `the user "${user.name}" is suspended`, {
+    hint: 'Ask an administrator of this registry.',
+  });
+}
 
 /** Users that a search reads at once: the databases do not agree on the case of letters. */
 const SCANNED_USERS = 1_000;

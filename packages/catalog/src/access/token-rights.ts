@@ -1,0 +1,65 @@
+import { sharedGlobs } from '@krmhub/schema';
+import { type Grant, type GrantObject, ROLES } from './access-document.js';
+import type { AccessRules } from './access-rules.js';
+import { type Actor, readsForTeam } from './can.js';
+
+/** What bounds the rights of a team in one of its tokens. */
+type Limits = Pick<Actor, 'scopes' | 'groups' | 'repositories'>;
+
+/** Returns what a team lets one of its tokens do: what the team owns and may, within the limits of the token. */
+export function rightsWithin(
+  rules: AccessRules,
+  team: string,
+  limits: Limits,
+): { owns: string[]; grants: Omit<Grant, 'team'>[] } {
+  const { owns, grants } = rules.rightsOf(team);
+  return {
+    owns: owns.flatMap((pattern) => sharedGroups(pattern, limits)),
+    grants: grants.flatMap((grant) => {
+      const may = permitted(grant, limits);
+      return may.length === 0 ? [] : sharedObjects(grant.in, limits).map((object) => ({ may, in: object }));
+    }),
+  };
+}
+
+/** Returns what of a grant the scopes of a token permit: whoever may change something may also read it. */
+function permitted({ may, in: object }: Omit<Grant, 'team'>, { scopes }: Limits): Grant['may'] {
+  const permits = (action: Grant['may'][number]): boolean => {
+    if (action === 'read') return readsForTeam(scopes);
+    if (!('group' in object)) return scopes.includes('push');
+    return scopes.includes(action === 'own' ? 'publish' : action);
+  };
+  const all = may.includes('own') && !permits('own') ? (['yank', 'own'] as const) : may;
+  const found = all.filter(permits);
+  const isRole = all.every((action) => (ROLES as readonly string[]).includes(action));
+  return found.length === 0 && !isRole && permits('read') ? ['read'] : found;
+}
+
+function sharedObjects(object: GrantObject, limits: Limits): GrantObject[] {
+  if ('group' in object) return sharedGroups(object.group, limits).map((group) => ({ group }));
+  const { groups, repositories } = limits;
+  if ('repository' in object)
+    return shared(object.repository, repositories).map((repository) => ({ repository }));
+  // A token that is not for every group must name the catalog.
+  const named = groups.includes('*')
+    ? repositories
+    : repositories.filter((glob) => glob.startsWith(CATALOGS));
+  return shared(`${CATALOGS}${object.catalog}`, named).map((glob) => ({
+    catalog: glob.slice(CATALOGS.length),
+  }));
+}
+
+const CATALOGS = 'catalogs/';
+
+/** A token can be for single functions of a group. */
+function sharedGroups(pattern: string, { groups }: Limits): string[] {
+  return groups.flatMap((glob) => {
+    const [group = '', kind] = glob.split('/');
+    const found = sharedGlobs(pattern, group);
+    return kind === undefined ? found : found.map((one) => `${one}/${kind}`);
+  });
+}
+
+function shared(pattern: string, globs: readonly string[]): string[] {
+  return globs.flatMap((glob) => sharedGlobs(pattern, glob));
+}
