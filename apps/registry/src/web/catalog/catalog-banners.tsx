@@ -3,6 +3,8 @@ import { catalogTabPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
+import { TextWithTimes } from '../parts/time.js';
+import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import { type CatalogView, failingSources } from './read-catalog.js';
 
@@ -35,7 +37,7 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
     return (
       <Banner tone="danger" title="Cannot build the catalog">
         <p>
-          <Text value={state.message} max={MAX_MESSAGE} />.{' '}
+          <Text value={sentence(state.message)} max={MAX_MESSAGE} />{' '}
           {newest === undefined
             ? 'The catalog has no snapshot until you fix this.'
             : `The registry serves snapshot ${newest.serial} until you fix this.`}{' '}
@@ -52,7 +54,9 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
         title={`Snapshot ${serial} was withdrawn; the registry is building the next snapshot`}
       >
         <p>
-          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}.
+          {withdrawn === undefined ? null : (
+            <TextWithTimes value={sentence(describeTombstone(withdrawn))} max={MAX_MESSAGE} />
+          )}{' '}
           Until the next snapshot is ready, the catalog URLs return 503.
         </p>
       </Banner>

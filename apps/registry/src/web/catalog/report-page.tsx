@@ -38,7 +38,11 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   const { at } = useSite();
   const { name, newest } = view.catalog;
   const shown = REPORT_REMARKS.filter((remark) => (pages[remark]?.rows.length ?? 0) > 0 || remark === of);
-  const isNothing = shown.length === 0 && failingSources(view).length === 0 && invalidEntries(view) === 0;
+  const isNothing =
+    newest !== undefined &&
+    shown.length === 0 &&
+    failingSources(view).length === 0 &&
+    invalidEntries(view) === 0;
   return (
     <div class="catalog report">
       <CatalogHead view={view} counts={counts} tab="report" />
