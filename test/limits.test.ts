@@ -89,6 +89,7 @@ describe('the tests of limits', () => {
     confirmMilliseconds: 'apps/registry/src/sign-in/sign-ins.test.ts',
     unconfirmedMilliseconds: 'apps/registry/src/sign-in/sign-ins.test.ts',
     claimMilliseconds: 'apps/registry/src/sign-in/sign-ins.test.ts',
+    clockMilliseconds: 'apps/registry/src/sign-in/sign-ins.test.ts',
     flowMilliseconds: 'apps/registry/src/web/operate/provider-sign-in.test.ts',
     maxSessions: 'apps/registry/src/web/operate/sessions.test.ts',
     recordedRefusalsPerHour: 'apps/registry/src/routes/audit.test.ts',

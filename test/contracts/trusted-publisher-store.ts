@@ -62,6 +62,23 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().trustedPublishers()).toEqual([publisher, keyed]);
     });
 
+    it('that were not used in time make place for others of the group', async () => {
+      const used = { ...publisher, id: 'used' };
+      await store().addTrustedPublisher(used);
+      expect(await store().exchangeToken(exchange('a', { publishers: [{ id: 'used', pins: {} }] }))).toBe(
+        'done',
+      );
+      await store().addTrustedPublisher(publisher);
+      await store().addTrustedPublisher({ ...publisher, id: 'elsewhere', group: 'a.example.com' });
+      const late = { ...publisher, id: 'late', createdAt: LATER, pendingUntil: '2030-03-03T00:00:00.000Z' };
+      const seen: string[] = [];
+      await store().addTrustedPublisher(late, {}, (others) => seen.push(...others.map(({ id }) => id)));
+      expect(seen).toEqual(['used']);
+      const left = (await store().trustedPublishers()).map(({ id }) => id);
+      expect(left).toEqual(['elsewhere', 'used', 'late']);
+      expect((await store().tokenByHash('a'))?.revokedAt).toBeUndefined();
+    });
+
     it('are reviewed beside the others of the group, as of one at a time', async () => {
       await store().addTrustedPublisher({ ...publisher, id: 'elsewhere', group: 'a.example.com' });
       const only = (others: readonly TrustedPublisher[]) => {

@@ -33,6 +33,8 @@ export const SERVER_LIMITS = {
   unconfirmedMilliseconds: 3_600_000,
   /** Time after which another process asks if the first one does not finish. */
   claimMilliseconds: 60_000,
+  /** Difference between the clocks of two processes, at most. */
+  clockMilliseconds: 300_000,
   /** Time to sign in at the provider. */
   flowMilliseconds: 600_000,
   /** Sessions at the same time. A new session ends the oldest session. */

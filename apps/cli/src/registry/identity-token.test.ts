@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
-import { identityToken, workflowIdentityToken } from './identity-token.js';
+import { identityToken, identityTokenHint, workflowIdentityToken } from './identity-token.js';
 
 const servers: ScriptedServer[] = [];
 const folders: string[] = [];
@@ -94,3 +94,51 @@ it.for(['http://token.example.com/', 'hello'])(
     await expect(identityToken(testIo({ env }), undefined)).rejects.toMatchObject({ code: 'unreachable' });
   },
 );
+
+describe('a token that a job gives', () => {
+  const audience = 'https://hub.example.com';
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const token = (aud: unknown) => `${encode({ alg: 'RS256' })}.${encode({ aud })}.AAAA`;
+  const ask = (KRMHUB_ID_TOKEN: string, env: Record<string, string> = {}) =>
+    workflowIdentityToken(testIo({ env: { KRMHUB_ID_TOKEN, ...env } }), audience);
+
+  it('is sent to the registry that it is for', async () => {
+    for (const aud of [audience, [audience]]) expect(await ask(` ${token(aud)}\n`)).toBe(token(aud));
+    const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-token-'));
+    folders.push(folder);
+    const file = path.join(folder, 'token');
+    writeFileSync(file, token([audience]));
+    const env = { KRMHUB_ID_TOKEN_FILE: file };
+    expect(await workflowIdentityToken(testIo({ env }), audience)).toBe(token([audience]));
+    await expect(workflowIdentityToken(testIo({ env }), 'https://evil.example')).rejects.toMatchObject({
+      message: expect.stringContaining(`the token in ${file} is for the audience "${audience}"`),
+    });
+  });
+
+  it.for([
+    [token('https://other.example.com'), 'is for the audience "https://other.example.com"'],
+    [token([audience, 'https://other.example.com']), 'is for the audience ['],
+    [token(`${audience}/`), `is for the audience "${audience}/"`],
+    [token([[audience]]), 'is for the audience ['],
+    [token(undefined), 'is no token of a CI provider'],
+    ['krmhub_secret', 'is no token of a CI provider'],
+    [`a.${encode(null)}.b`, 'is no token of a CI provider'],
+  ] as const)('is sent to no other one, which could use it there: %s', async ([given, why]) => {
+    await expect(ask(given)).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining(`KRMHUB_ID_TOKEN ${why}, not for "${audience}"`),
+      hint: `Request a token with the audience ${audience}.`,
+    });
+    await expect(ask(given, { GITLAB_CI: 'true' })).rejects.toMatchObject({
+      hint: expect.stringContaining(`aud: "${audience}"`),
+    });
+  });
+});
+
+it('says that a pull request from a fork gets no token', () => {
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_EVENT_NAME: 'pull_request' };
+  expect(identityTokenHint(testIo({ env }), 'x')).toContain('fork');
+  expect(identityTokenHint(testIo({ env: { ...env, GITHUB_EVENT_NAME: 'push' } }), 'x')).not.toContain(
+    'fork',
+  );
+});

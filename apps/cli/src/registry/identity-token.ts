@@ -30,8 +30,33 @@ export async function identityToken(io: Io, file: string | undefined): Promise<s
  */
 export async function workflowIdentityToken(io: Io, audience: string): Promise<string | undefined> {
   const { KRMHUB_ID_TOKEN: given = '', KRMHUB_ID_TOKEN_FILE: file = '' } = io.env;
-  if (given.trim() !== '') return given.trim();
-  return file === '' ? requestIdentityToken(io, audience) : readToken(io, file);
+  if (given.trim() !== '') return forAudience(io, given.trim(), audience, 'KRMHUB_ID_TOKEN');
+  if (file === '') return requestIdentityToken(io, audience);
+  return forAudience(io, await readToken(io, file), audience, file);
+}
+
+/**
+ * Returns a token that is for this registry alone. A registry that gets the token of another one could use it there, as
+ * this workflow. Throws `unauthorized`.
+ */
+function forAudience(io: Io, token: string, audience: string, from: string): string {
+  const found = readAudience(token);
+  if (found === audience) return token;
+  const what =
+    found === undefined ? 'is no token of a CI provider' : `is for the audience ${JSON.stringify(found)}`;
+  throw new KrmhubError('unauthorized', `the token in ${from} ${what}, not for ${JSON.stringify(audience)}`, {
+    hint: identityTokenHint(io, audience) ?? `Request a token with the audience ${audience}.`,
+  });
+}
+
+/** Returns the audience of a token; undefined if it cannot be read. Nothing is verified. */
+function readAudience(token: string): unknown {
+  try {
+    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    return Array.isArray(aud) && aud.length === 1 ? aud[0] : aud;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reports whether a run may have an identity token, without asking for it. */
@@ -43,7 +68,10 @@ export function mayHaveIdentityToken({ env }: Pick<Io, 'env'>): boolean {
 
 /** Returns how a job that has no identity token gets one. Undefined outside of CI, and for other providers. */
 export function identityTokenHint({ env }: Pick<Io, 'env'>, audience: string): string | undefined {
-  if (env.GITHUB_ACTIONS === 'true') return 'Add `permissions: {id-token: write}` to the job.';
+  if (env.GITHUB_ACTIONS === 'true') {
+    const fork = env.GITHUB_EVENT_NAME === 'pull_request' ? ' A pull request from a fork gets none.' : '';
+    return `Add \`permissions: {id-token: write}\` to the job.${fork}`;
+  }
   return env.GITLAB_CI === 'true'
     ? `Add \`id_tokens: {KRMHUB_ID_TOKEN: {aud: "${audience}"}}\` to the job.`
     : undefined;

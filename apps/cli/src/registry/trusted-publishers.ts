@@ -103,12 +103,17 @@ export async function listPublishers(
     printTable(io, columns, list.publishers, {
       terminal: (one) => [
         ...[publisherTarget(one), one.provider, settingsText(one)],
-        one.lastUsedAt === undefined ? 'not yet' : relativeTime(one.lastUsedAt, now),
+        usedText(one, now),
         one.id,
       ],
       pipe: (one) => [publisherTarget(one), one.provider, settingsText(one), one.lastUsedAt ?? '', one.id],
     }),
   );
+}
+
+function usedText({ lastUsedAt, pendingUntil }: TrustedPublisher, now: Date): string {
+  if (lastUsedAt !== undefined) return relativeTime(lastUsedAt, now);
+  return pendingUntil !== undefined && pendingUntil <= now.toISOString() ? 'not in time' : 'not yet';
 }
 
 /** Compares the claims of a token with the publishers of a group. Sets the exit code if none matches. */

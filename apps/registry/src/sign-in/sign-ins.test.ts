@@ -10,8 +10,13 @@ import type { IdentityProvider } from './identity-provider.js';
 import { SignIns } from './sign-ins.js';
 
 const PUBLIC_URL = 'https://krm.example.com';
-const { confirmMilliseconds, unconfirmedMilliseconds, claimMilliseconds, sessionMilliseconds } =
-  SERVER_LIMITS;
+const {
+  confirmMilliseconds,
+  unconfirmedMilliseconds,
+  claimMilliseconds,
+  clockMilliseconds,
+  sessionMilliseconds,
+} = SERVER_LIMITS;
 
 let idp: TestProvider;
 let registry: TestRegistry;
@@ -218,6 +223,29 @@ describe('several processes and requests at once', () => {
     expect(await status(browser)).toBe(200);
   });
 
+  it('use a refresh token for one process at a time, although their clocks differ by minutes', async () => {
+    await start({ isOffline: true });
+    const browser = await signedIn();
+    const skews = [0, 240_000, -240_000];
+    const { parts } = registry;
+    const processes = skews.map((skew) => {
+      const clock = () => new Date(parts.clock().getTime() + skew);
+      const signIns = new SignIns({ ...parts, clock });
+      return { clock, sessions: new Sessions(parts.store, signIns) };
+    });
+    for (let round = 1; round <= 4; round++) {
+      registry.advance(confirmMilliseconds + 300_000);
+      const found = await Promise.all(
+        Array.from({ length: 9 }, (_, at) => {
+          const { clock, sessions } = processes[at % 3]!;
+          return sessions.find(idOf(browser), clock().getTime());
+        }),
+      );
+      expect(found.map((session) => session !== undefined)).toEqual(Array(9).fill(true));
+    }
+    expect(await status(browser)).toBe(200);
+  });
+
   it('ask for themselves if a process whose clock is ahead asked', async () => {
     await start();
     const browser = await signedIn();
@@ -257,7 +285,7 @@ describe('several processes and requests at once', () => {
     void continues(id, { signIn }).catch(() => undefined);
     while ((await sealedOf(browser)) === before) await sleep(1);
     const claimed = await sealedOf(browser);
-    registry.advance(claimMilliseconds);
+    registry.advance(claimMilliseconds + clockMilliseconds);
     expect(await continues(id)).toBe(true);
     expect(refreshes()).toBe(1);
     expect(await sealedOf(browser)).not.toBe(claimed);

@@ -67,6 +67,8 @@ interface Claimed {
 export class SignIns implements SignInChecker {
   readonly #deps: SignInDeps;
   readonly #running = new Map<string, Promise<SignInState | undefined>>();
+  /** Claims of other processes, by sign-in, with the time at which this one first saw them. */
+  readonly #claims = new Map<string, { sealed: string; seenAt: number }>();
 
   constructor(deps: SignInDeps) {
     this.#deps = deps;
@@ -108,11 +110,24 @@ export class SignIns implements SignInChecker {
     const user = await store.user(record.user);
     const provider = user && providers.byIssuer(user.issuer);
     if (user === undefined || provider === undefined) return { ...current, problem: NOT_CONFIGURED };
-    const { claimedAt = Number.NEGATIVE_INFINITY } = held;
-    if (now - claimedAt < SERVER_LIMITS.claimMilliseconds) return this.#wait(signIn, record);
+    if (this.#isClaimed(record, held)) return this.#wait(signIn, record);
     const claimed = seal(signIn, { ...held, claimedAt: now });
     const isClaimed = await store.replaceSignIn(signIn.id, { replaces: record.sealed, sealed: claimed });
     return isClaimed ? this.#ask(signIn, { record, held, claimed, user, provider }) : this.#check(signIn);
+  }
+
+  /** Whether another process may still ask. Its clock can differ from that of this one, which times the claim, too. */
+  #isClaimed({ id, sealed }: SignInRecord, { claimedAt }: Held): boolean {
+    const { claimMilliseconds, clockMilliseconds } = SERVER_LIMITS;
+    const seen = this.#claims.get(id);
+    if (claimedAt === undefined) {
+      this.#claims.delete(id);
+      return false;
+    }
+    const now = this.#now();
+    const seenAt = seen?.sealed === sealed ? seen.seenAt : now;
+    this.#claims.set(id, { sealed, seenAt });
+    return now - seenAt < claimMilliseconds && now - claimedAt < claimMilliseconds + clockMilliseconds;
   }
 
   /** Waits for another process that asks the provider. What it stores counts; the next request looks again. */
@@ -121,7 +136,10 @@ export class SignIns implements SignInChecker {
     for (let waited = 0; waited < WAIT_MILLISECONDS; waited += POLL_MILLISECONDS) {
       await sleep(POLL_MILLISECONDS);
       record = await this.#deps.store.signIn(signIn.id);
-      if (record?.sealed !== claimed.sealed) break;
+      if (record?.sealed !== claimed.sealed) {
+        this.#claims.delete(signIn.id);
+        break;
+      }
     }
     const held = record && open(signIn, record);
     if (record === undefined || held === undefined) return undefined;

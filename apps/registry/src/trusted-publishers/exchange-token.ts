@@ -67,6 +67,7 @@ export async function exchangeToken(
   const identity = await verifyIdentityToken(text, {
     publishersOf: async (issuer) =>
       (await store.trustedPublishers({ issuer })).filter((publisher) => !isExpired(publisher, now)),
+    groups,
     audience,
     keys: deps.issuerKeys,
     now,
@@ -84,14 +85,15 @@ export async function exchangeToken(
   if (outcome === 'done') return { token, secret };
   throw outcome === 'used'
     ? new KrmhubError('unauthorized', 'the identity token was exchanged before', {
-        hint: 'Each token of a provider counts once. Request another one in the same job.',
+        hint: 'Each token of a provider counts once. Request another one in the same job; in GitLab, by another name in `id_tokens`.',
       })
     : new KrmhubError('conflict', 'the trusted publisher was changed meanwhile', {
         hint: 'Run the job again.',
       });
 }
 
-function isExpired({ pendingUntil }: TrustedPublisher, now: Date): boolean {
+/** Whether a publisher was not used in time. */
+export function isExpired({ pendingUntil }: TrustedPublisher, now: Date): boolean {
   return pendingUntil !== undefined && pendingUntil <= now.toISOString();
 }
 

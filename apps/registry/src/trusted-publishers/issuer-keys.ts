@@ -7,8 +7,10 @@ import { fetchConfiguration, fetchJson } from './issuer-configuration.js';
 
 /** Limits on a request to an issuer: bytes of a configuration or of keys, and time. */
 export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
-/** Keys of one issuer. */
+/** Keys that one issuer serves. */
 const MAX_KEYS = 100;
+/** Keys that an owner gives for one: each token reads those of many owners. */
+const MAX_GIVEN_KEYS = 20;
 const MIN_RSA_BITS = 2_048;
 /** Larger keys and exponents make each token that names the key cost milliseconds. Nobody uses them. */
 const MAX_RSA_BITS = 8_192;
@@ -103,10 +105,10 @@ export class IssuerKeys {
 }
 
 /** Reads a JSON Web Key Set (RFC 7517, section 5) with public keys for signatures. Throws an Error. */
-export function readKeys(value: JsonValue): JSONWebKeySet {
+export function readKeys(value: JsonValue, max = MAX_KEYS): JSONWebKeySet {
   const keys = isObject(value) && Array.isArray(value.keys) ? value.keys : undefined;
   if (keys === undefined) throw new Error('it is not a JSON Web Key Set');
-  if (keys.length > MAX_KEYS) throw new Error(`it has ${keys.length} keys; the limit is ${MAX_KEYS}`);
+  if (keys.length > max) throw new Error(`it has ${keys.length} keys; the limit is ${max}`);
   if (keys.some((key) => isObject(key) && (Object.hasOwn(key, 'd') || Object.hasOwn(key, 'k')))) {
     throw new Error('it has a private key: send the public keys only');
   }
@@ -120,16 +122,24 @@ export function readKeys(value: JsonValue): JSONWebKeySet {
 }
 
 /**
- * Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. It has
- * only its numbers: what else the owner wrote, such as `alg`, would limit the key for other publishers that have it.
+ * Returns the set that is stored of one that an owner gives, without what is not read: each token reads those of many
+ * owners. Throws an Error.
  */
+export function storedKeys(text: string): string {
+  const { keys } = readKeys(JSON.parse(text) as JsonValue, MAX_GIVEN_KEYS);
+  if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw new Error('two keys have the same `kid`');
+  return JSON.stringify({ keys: keys.map(onlyNumbers) });
+}
+
+/** Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. */
 export function givenKey(text: string, id: string): JSONWebKeySet {
   const { keys } = JSON.parse(text) as { keys: JsonValue[] };
-  const usable = usableKeys(keys.filter((key) => isObject(key) && key.kid === id));
-  return {
-    keys: usable.map((key) => ({ ...importPublicKey(key).export({ format: 'jwk' }), kid: id }) as JWK),
-  };
+  return { keys: usableKeys(keys.filter((key) => isObject(key) && key.kid === id)).map(onlyNumbers) };
 }
+
+/** What else an owner wrote, such as `alg`, would limit the key for other publishers that have it. */
+const onlyNumbers = (key: JWK) =>
+  ({ ...importPublicKey(key).export({ format: 'jwk' }), kid: key.kid }) as JWK;
 
 function usableKeys(keys: readonly JsonValue[]): JWK[] {
   const isUsable = (key: JsonValue) =>

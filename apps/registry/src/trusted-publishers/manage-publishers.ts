@@ -10,12 +10,12 @@ import {
   type TokenRecord,
   type TrustedPublisher,
 } from '@krmhub/catalog';
-import { type JsonValue, KrmhubError, type RequestOrigin } from '@krmhub/schema';
+import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { lackingRights, refuseLacking } from '../http/auth/authorize.js';
-import type { ExchangeDeps } from './exchange-token.js';
-import { readKeys } from './issuer-keys.js';
+import { type ExchangeDeps, isExpired } from './exchange-token.js';
+import { storedKeys } from './issuer-keys.js';
 
 /** Publishers of one group. */
 const MAX_PUBLISHERS = 100;
@@ -87,8 +87,10 @@ export async function checkPublishers(
   { group, claims }: { group: string; claims: Claims },
   token: TokenRecord,
 ): Promise<{ publisher: TrustedPublisher; problems: ClaimProblem[] }[]> {
+  const now = deps.clock();
   const publishers = await listPublishers(deps, group, token);
-  return publishers.map((publisher) => {
+  const standing = publishers.filter((publisher) => !isExpired(publisher, now));
+  return standing.map((publisher) => {
     const { iss } = claims;
     const found = typeof iss === 'string' ? iss : undefined;
     const { issuer: expected } = publisher;
@@ -132,7 +134,8 @@ function checkedWorkflow(
   wanted: WantedPublisher,
 ): Pick<TrustedPublisher, 'group' | 'kind' | 'provider' | 'issuer' | 'settings' | 'pins' | 'keys'> {
   const { group, kind, provider: name, settings, pins = {}, keys } = wanted;
-  const { title, issuer: usual, settings: known, pins: knownPins, takesKeys } = provider(name);
+  const found = provider(name);
+  const { title, issuer: usual, issuerExample, settings: known, pins: knownPins, takesKeys } = found;
   const problems = [
     ...unknownNames(settings, known, `settings of ${title}`),
     ...unknownNames(pins, knownPins, `IDs of ${title}`),
@@ -149,16 +152,17 @@ function checkedWorkflow(
     }
   }
   const issuer = wanted.issuer ?? usual;
-  if (issuer === undefined) problems.push(`the issuer of ${title} is missing`);
-  else if (!isIssuerOf(name, issuer)) problems.push(`${issuer} is not an issuer of ${title}`);
-  if (keys !== undefined)
-    problems.push(...(takesKeys && issuer !== usual ? keyProblems(keys) : [`${title} serves its own keys`]));
+  const example = issuerExample === undefined ? '' : `, for example ${issuerExample}`;
+  if (issuer === undefined) problems.push(`the issuer of ${title} is missing${example}`);
+  else if (!isIssuerOf(name, issuer)) problems.push(`${issuer} is not an issuer of ${title}${example}`);
+  const stored = keys === undefined ? undefined : checkedKeys(keys, problems);
+  if (keys !== undefined && !(takesKeys && issuer !== usual)) problems.push(`${title} serves its own keys`);
   if (problems.length > 0 || issuer === undefined) {
     throw new KrmhubError('invalid-request', problems.join('; '), {
       hint: 'See the table of providers: krmhub help trusted-publishing',
     });
   }
-  return { group, provider: name, issuer, settings, pins, ...defined({ kind, keys }) };
+  return { group, provider: name, issuer, settings, pins, ...defined({ kind, keys: stored }) };
 }
 
 function unknownNames(given: object, known: object, what: string): string[] {
@@ -172,12 +176,11 @@ function unknownNames(given: object, known: object, what: string): string[] {
     });
 }
 
-function keyProblems(text: string): string[] {
+function checkedKeys(text: string, problems: string[]): string | undefined {
   try {
-    const { keys } = readKeys(JSON.parse(text) as JsonValue);
-    const isDistinct = new Set(keys.map(({ kid }) => kid)).size === keys.length;
-    return isDistinct ? [] : ['two keys have the same `kid`'];
+    return storedKeys(text);
   } catch (error) {
-    return [`the keys cannot be read: ${(error as Error).message}`];
+    problems.push(`the keys cannot be read: ${(error as Error).message}`);
+    return undefined;
   }
 }

@@ -20,11 +20,14 @@ const LEEWAY_SECONDS = 30;
 const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
+/** Different keys with one ID that owners gave for an issuer. */
+const MAX_CANDIDATES = 20;
 const ALGORITHMS = ['RS256', 'ES256'];
 /** Errors of tokens whose signature is valid. */
 const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JWTInvalid];
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
+const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
 const HINT_ISSUER =
   'An owner of the group adds the workflow: krmhub publisher add, with --issuer for a server of your own. See `krmhub help trusted-publishing`.';
 
@@ -49,18 +52,25 @@ export async function verifyIdentityToken(
   token: string,
   context: {
     publishersOf(issuer: string): Promise<TrustedPublisher[]>;
+    /** The keys that owners gave count for these. Absent for all. */
+    groups?: readonly string[] | undefined;
     audience: string;
     keys: IssuerKeys;
     now: Date;
   },
 ): Promise<IdentityToken> {
-  const { audience, now } = context;
+  const { audience, now, groups } = context;
   const { issuer, keyId } = readUnverified(token);
   const named = await context.publishersOf(issuer);
   if (named.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
-  const keys = await candidateKeys(named, keyId, context.keys, issuer);
+  const keys = await candidateKeys(
+    named.filter(({ keys, group }) => keys === undefined || groups?.includes(group) !== false),
+    keyId,
+    context.keys,
+    issuer,
+  );
   const { key, publishers, claims } = await verifyByAny(token, keys, { issuer, audience, now });
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
@@ -143,6 +153,9 @@ async function candidateKeys(
     );
   }
   if (found.size === 0) throw problem;
+  if (found.size > MAX_CANDIDATES) {
+    throw refused(`more than ${MAX_CANDIDATES} keys of ${issuer} have its ID`, HINT_GROUPS);
+  }
   return [...found.values()];
 }
 

@@ -94,6 +94,39 @@ it.each([
   expect(isIssuerOf(name, issuer)).toBe(expected);
 });
 
+it.each([
+  ['github', 'repository', { repository: 'Example/Renamed' }],
+  ['gitlab', 'project_path', { project_path: 'example/renamed' }],
+] as const)(
+  'a source of %s with its pinned ID and another name is the same one, renamed',
+  (name, claim, more) => {
+    const { settings, claims } = RUNS[name];
+    const trusted = publisher(name, { settings, pins: pinned(publisher(name, { settings }), claims) });
+    const renamed = { ...claims, ...more };
+    expect(namesSource(trusted, renamed)).toBe(true);
+    expect(checkClaims(trusted, renamed)[0]).toMatchObject({
+      claim,
+      why: expect.stringContaining('another name'),
+    });
+    const [pin] = Object.values(provider(name).pins);
+    const another = { ...renamed, [String(pin!.claim)]: '999' };
+    expect(namesSource(trusted, another)).toBe(false);
+    expect(namesSource({ ...trusted, pins: {} }, renamed)).toBe(false);
+  },
+);
+
+it('a file of the pipeline is one of the project itself', () => {
+  const { settings, claims } = RUNS.gitlab;
+  const trusted = publisher('gitlab', { settings: { ...settings, file: '.gitlab-ci.yml' } });
+  const at = (place: string) => ({ ...claims, ci_config_ref_uri: `${place}//.gitlab-ci.yml@refs/tags/v1` });
+  const { project_path: project } = claims as { project_path: string };
+  expect(checkClaims(trusted, at(`gitlab.com/${project}`))).toEqual([]);
+  expect(checkClaims(trusted, at(`gitlab.com/${project.toUpperCase()}`))).toEqual([]);
+  for (const place of ['gitlab.com/evil/x', `gitlab.com/evil-${project}`, `${project}/evil`, '']) {
+    expect(checkClaims(trusted, at(place)), place).toHaveLength(1);
+  }
+});
+
 it('compares environments by the case of A to Z only', () => {
   const { settings, claims } = RUNS.github;
   const trusted = publisher('github', { settings: { ...settings, environment: 'K8s-Release' } });

@@ -5,6 +5,7 @@ import {
   type Claims,
   claimName,
   claimText,
+  type ProviderPin,
   type ProviderRule,
   type ProviderSetting,
   provider,
@@ -68,9 +69,10 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
     const expected = publisher.settings[name];
     if (expected === undefined) continue;
     const value = settingValue(setting, claims);
-    if (value === undefined || !isSame(setting, expected, value)) {
-      problems.push(claimProblem(setting.claim, expected, claimText(claims, setting.claim)));
-    }
+    if (value !== undefined && isSame(setting, expected, value)) continue;
+    const why = isRenamed(publisher, setting, claims) ? `${setting.meaning} has another name now` : undefined;
+    const problem = claimProblem(setting.claim, expected, claimText(claims, setting.claim));
+    problems.push({ ...problem, ...defined({ why }) });
   }
   for (const [name, pin] of Object.entries(pins)) {
     const found = claimText(claims, pin.claim);
@@ -85,12 +87,24 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
 }
 
-/** Reports whether claims are of the workflow that a publisher names first, whatever else differs. */
+/** Reports whether claims are of the source that a publisher names first, whatever else differs. */
 export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
   const [name, setting] = firstSetting(publisher.provider);
   const expected = publisher.settings[name];
   const found = settingValue(setting, claims);
-  return expected !== undefined && found !== undefined && isSame(setting, expected, found);
+  const isNamed = expected !== undefined && found !== undefined && isSame(setting, expected, found);
+  return isNamed || isRenamed(publisher, setting, claims);
+}
+
+/** Whether claims have the pinned identifier of what a setting names. */
+function isRenamed(
+  { provider: name, pins }: Pick<TrustedPublisher, 'provider' | 'pins'>,
+  { pin = '' }: ProviderSetting,
+  claims: Claims,
+): boolean {
+  const known: Readonly<Record<string, ProviderPin>> = provider(name).pins;
+  const path = known[pin]?.claim;
+  return path !== undefined && pins[pin] !== undefined && claimText(claims, path) === pins[pin];
 }
 
 /** Returns what a publisher may publish, as `GROUP` or `GROUP/KIND`. */

@@ -29,6 +29,8 @@ export interface ProviderSetting {
   isPattern?: true;
   /** What every value matches that the claim can have. */
   form?: RegExp;
+  /** The pin that identifies what it names: with the same one, another name is a new name. */
+  pin?: string;
   /** Returns the part of the claim that is compared; undefined if the claim is not as the provider writes it. */
   part?: (value: string, claims: Claims) => string | undefined;
 }
@@ -53,6 +55,8 @@ export interface Provider {
   issuer?: string;
   /** Other issuers of this provider. Absent if it has none. */
   otherIssuers?: RegExp;
+  /** One of these, for people. */
+  issuerExample?: string;
   /** Issuers that belong to no other provider. */
   ownIssuers?: RegExp;
   /** Returns the URL of the HTTP API of the service whose runs have this issuer. Absent if it has no public one. */
@@ -87,7 +91,13 @@ function githubWorkflow(value: string, { repository }: Claims): string | undefin
 }
 
 /** `HOST/GROUP/PROJECT//FILE@REF`. The file begins after the first `//`: trying others would take quadratic time. */
-const GITLAB_FILE = /^(?:(?!\/\/)[^@])*\/\/(.+?\.ya?ml)@refs\//;
+const GITLAB_FILE = /^((?:(?!\/\/)[^@])*)\/\/(.+?\.ya?ml)@refs\//;
+
+/** Returns the file of a pipeline of the project itself: that of another project can have the same name. */
+function gitlabFile(value: string, { project_path: project }: Claims): string | undefined {
+  const [, place = '', file] = GITLAB_FILE.exec(value) ?? [];
+  return place.toLowerCase().endsWith(`/${text(project)?.toLowerCase()}`) ? file : undefined;
+}
 
 const ENVIRONMENT: ProviderSetting = {
   claim: 'environment',
@@ -96,7 +106,12 @@ const ENVIRONMENT: ProviderSetting = {
   ignoresCase: true,
 };
 
-const REF = { meaning: 'branch or tag, as a pattern', example: 'refs/tags/*', isPattern: true } as const;
+const REF = {
+  meaning: 'branch or tag, as a pattern',
+  example: 'refs/tags/*',
+  form: /^(?:refs\/|\*)/,
+  isPattern: true,
+} as const;
 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
@@ -116,6 +131,7 @@ export const PROVIDERS = {
     // An enterprise with an issuer of its own, GitHub with data residency, and GitHub Enterprise Server.
     otherIssuers:
       /^https:\/\/(?:token\.actions\.githubusercontent\.com\/[A-Za-z0-9-]+|token\.actions\.[a-z0-9-]+\.ghe\.com|[a-z0-9.-]+(?::\d+)?\/_services\/token)$/,
+    issuerExample: 'https://github.example.com/_services/token',
     api: githubApi,
     settings: {
       repository: {
@@ -125,6 +141,7 @@ export const PROVIDERS = {
         form: /^[\w.-]+\/[\w.-]+$/,
         isRequired: true,
         ignoresCase: true,
+        pin: 'repositoryId',
       },
       workflow: {
         claim: 'workflow_ref',
@@ -167,6 +184,7 @@ export const PROVIDERS = {
     issuer: 'https://gitlab.com',
     ownIssuers: /^https:\/\/gitlab\.com(?:\/|$)/i,
     otherIssuers: /^https:\/\/[a-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]+)?$/,
+    issuerExample: 'https://gitlab.example.com',
     api: (issuer) => `${issuer.replace(/\/$/, '')}/api/v4`,
     settings: {
       project: {
@@ -176,12 +194,13 @@ export const PROVIDERS = {
         form: /^[\w.-]+(?:\/[\w.-]+)+$/,
         isRequired: true,
         ignoresCase: true,
+        pin: 'projectId',
       },
       file: {
         claim: 'ci_config_ref_uri',
         meaning: 'file with the pipeline',
         example: '.gitlab-ci.yml',
-        part: (value) => GITLAB_FILE.exec(value)?.[1],
+        part: gitlabFile,
       },
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref_path' },
@@ -255,6 +274,7 @@ export const PROVIDERS = {
   circleci: {
     title: 'CircleCI',
     otherIssuers: /^https:\/\/oidc\.circleci\.com\/org\/[0-9a-f-]{36}$/,
+    issuerExample: 'https://oidc.circleci.com/org/0a1b2c3d-0000-4000-8000-000000000001',
     ownIssuers: /^https:\/\/oidc\.circleci\.com(?:\/|$)/i,
     settings: {
       project: {
@@ -288,6 +308,7 @@ export const PROVIDERS = {
   kubernetes: {
     title: 'Kubernetes',
     otherIssuers: /^https:\/\/[^\s?#]+$/,
+    issuerExample: 'https://kubernetes.default.svc',
     settings: {
       namespace: {
         claim: ['kubernetes.io', 'namespace'],
@@ -337,6 +358,7 @@ export const PROVIDERS = {
   custom: {
     title: 'Another issuer',
     otherIssuers: /^https:\/\/[^\s?#]+$/,
+    issuerExample: 'https://ci.example.com',
     settings: {
       subject: { claim: 'sub', meaning: 'subject', example: 'build-42', isRequired: true },
     },

@@ -1,5 +1,6 @@
 import {
   type Act,
+  type AuditDetail,
   publisherTarget,
   type TrustedPublisher,
   type TrustedPublisherStore,
@@ -42,7 +43,7 @@ const use = change((db) =>
     .onConflictDoNothing(),
 );
 
-const about = ({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>) =>
+const objectOf = ({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>) =>
   kind === undefined ? `group/${group}` : `function/${group}/${kind}`;
 
 const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
@@ -53,16 +54,32 @@ const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
 });
 
 /** Removes a publisher with the tokens of its workflow. Returns false if there is none with this ID. */
-export function* removePublisherRow(id: string, { at, by, origin }: Act): Work<boolean> {
+export function* removePublisherRow(id: string, act: Act): Work<boolean> {
   const row = yield* byId.first({ id });
   if (row === undefined) return false;
   const publisher = record(row);
-  yield* remove.run({ id });
   const reason = `the trusted publisher ${id} was removed`;
-  yield* revokeRuns(publisherTarget(publisher), { at, by, origin, reason });
-  const act = { at, by, origin, action: 'publisher.remove' as const, object: about(publisher) };
-  yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
+  yield* revokeRuns(publisherTarget(publisher), { ...act, reason });
+  yield* removeOne(publisher, act);
   return true;
+}
+
+function* removeOne(publisher: TrustedPublisher, act: Act, more: AuditDetail = {}): Work<void> {
+  yield* remove.run({ id: publisher.id });
+  const about = {
+    action: 'publisher.remove' as const,
+    object: objectOf(publisher),
+    outcome: 'done' as const,
+  };
+  yield* appendAudit({ ...act, ...about, detail: { ...described(publisher), ...more } });
+}
+
+/** Removes the publishers of a group that were not used in time, so that they can be added again. */
+function* removeUnused(group: string, act: Act): Work<void> {
+  for (const row of yield* LISTS.group.all({ group })) {
+    if (row.pendingUntil === null || row.pendingUntil > act.at) continue;
+    yield* removeOne(record(row), act, { reason: 'it was not used in time' });
+  }
 }
 
 export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
@@ -77,10 +94,11 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
       }),
     addTrustedPublisher: (publisher, origin, review) =>
       write(function* () {
+        const { createdAt: at, createdBy: by } = publisher;
+        yield* removeUnused(publisher.group, { at, by, origin });
         review?.((yield* LISTS.group.all({ group: publisher.group })).map(record));
         yield* change((db) => db.insert(trustedPublishers).values(publisher)).run();
-        const { createdAt: at, createdBy: by } = publisher;
-        const act = { at, by, origin, action: 'publisher.add' as const, object: about(publisher) };
+        const act = { at, by, origin, action: 'publisher.add' as const, object: objectOf(publisher) };
         yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
       }),
     removeTrustedPublisher: (id, act) => write(() => removePublisherRow(id, act)),

@@ -1,0 +1,128 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
+import { exportJWK } from 'jose';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { TestIssuer } from '../testing/test-issuer.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+/** Mistakes of owners and workflows: each answer says what to do next. */
+const AUDIENCE = 'https://hub.example.net';
+const GITHUB = 'https://token.actions.githubusercontent.com';
+const WANTED = {
+  group: 'example.com',
+  provider: 'github',
+  settings: { repository: 'example/functions', workflow: 'release.yml' },
+};
+const RUN = {
+  aud: AUDIENCE,
+  repository: 'example/functions',
+  repository_id: '1',
+  repository_owner_id: '2',
+  workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v1',
+  event_name: 'push',
+};
+
+let github: TestIssuer;
+let registry: TestRegistry;
+beforeEach(async () => {
+  github = await TestIssuer.create(GITHUB);
+  registry = await openTestRegistry({
+    config: { publicUrl: AUDIENCE },
+    fetchIssuer: (url) => github.fetch(url),
+  });
+});
+afterEach(async () => {
+  await registry.close();
+});
+
+const add = (more: Record<string, unknown> = {}) =>
+  registry.send<TrustedPublisher & Problem>('POST', '/api/v1/trusted-publishers', { ...WANTED, ...more });
+const send = (token: string, groups: string[] = ['example.com']) =>
+  registry.send<ExchangedToken & Problem>('POST', '/api/v1/oidc/token', { token, groups });
+const exchange = async (claims: Record<string, unknown> = {}) =>
+  send(await github.sign({ ...RUN, ...claims }, { now: registry.parts.clock() }));
+
+it('a repository that was renamed, or given to another owner, is told so', async () => {
+  await add({ pins: { repositoryId: '1', ownerId: '2' } });
+  const renamed = await exchange({
+    repository: 'example/renamed',
+    workflow_ref: RUN.workflow_ref.replace('functions', 'renamed'),
+  });
+  expect(renamed.body.detail).toContain(
+    'repository is "example/renamed", expected example/functions (repository has another name now)',
+  );
+  expect(renamed.body.hint).toContain('krmhub publisher add example.com');
+  const given = await exchange({ repository: 'new/functions', repository_owner_id: '3' });
+  expect(given.body.detail).toContain('repository is "new/functions"');
+  expect(given.body.detail).toContain('repository_owner_id is "3", expected 2');
+  const stranger = await exchange({ repository: 'new/functions', repository_id: '9' });
+  expect(stranger.body.detail).toBe('no trusted publisher of example.com is "new/functions"');
+});
+
+it('a publisher that was not used in time matches nothing, and can be added again', async () => {
+  const { body: first } = await add();
+  registry.advance(31 * 86_400_000);
+  const refused = await exchange();
+  expect([refused.status, refused.body.hint]).toEqual([401, expect.stringContaining('krmhub publisher add')]);
+  const claims = { iss: GITHUB, ...RUN };
+  const { body } = await registry.send<CheckedPublishers>('POST', '/api/v1/oidc/check', {
+    group: 'example.com',
+    claims,
+  });
+  expect(body.publishers).toEqual([]);
+  const again = await add();
+  expect([again.status, again.body.id === first.id]).toEqual([201, false]);
+  expect((await exchange()).status).toBe(201);
+  registry.advance(31 * 86_400_000);
+  expect((await add()).status).toBe(409);
+});
+
+it('a branch that no token can have, and a server instead of its issuer, are refused when added', async () => {
+  for (const ref of ['main', 'v*', 'tags/v1', '/refs/tags/v1']) {
+    const { status, body } = await add({ settings: { ...WANTED.settings, ref } });
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('such as refs/tags/*')]);
+  }
+  for (const ref of ['refs/heads/main', '*', '*/v1']) {
+    expect((await add({ settings: { ...WANTED.settings, ref } })).status).toBe(201);
+  }
+  const { body } = await add({ issuer: 'https://github.example.com' });
+  expect(body.detail).toContain('for example https://github.example.com/_services/token');
+  const missing = await add({ provider: 'custom', settings: { subject: 'x' } });
+  expect(missing.body.detail).toContain('is missing, for example https://');
+});
+
+it('keys that owners give cost little, and not those of other groups', async () => {
+  const issuer = 'https://ci.example.com';
+  const custom = { provider: 'custom', issuer, settings: { subject: 'subject' } };
+  const key = async (kid: string, pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })) => ({
+    ...(await exportJWK(pair.publicKey)),
+    kid,
+  });
+  const one = await key('a');
+  const many = await add({ ...custom, keys: JSON.stringify({ keys: Array(21).fill(one) }) });
+  expect([many.status, many.body.detail]).toEqual([400, expect.stringContaining('the limit is 20')]);
+  const padded = {
+    keys: [
+      { ...one, note: 'x'.repeat(10_000) },
+      { kty: 'oct?', note: 'y'.repeat(10_000) },
+    ],
+    more: 1,
+  };
+  expect((await add({ ...custom, keys: JSON.stringify(padded) })).status).toBe(201);
+  const [stored] = await registry.parts.store.trustedPublishers();
+  expect(JSON.parse(stored!.keys!)).toEqual({ keys: [one] });
+
+  const ours = await TestIssuer.create(issuer);
+  const kid = ours.keySet().keys[0]!.kid!;
+  expect(
+    (await add({ ...custom, group: 'ours.example.com', keys: JSON.stringify(ours.keySet()) })).status,
+  ).toBe(201);
+  for (let count = 0; count < 21; count += 1) {
+    const keys = JSON.stringify({ keys: [await key(kid)] });
+    const other = { ...custom, group: 'a.example.com', settings: { subject: `s${count}` }, keys };
+    expect((await add(other)).status).toBe(201);
+  }
+  const sign = () => ours.sign({ aud: AUDIENCE }, { now: registry.parts.clock() });
+  expect((await send(await sign(), ['ours.example.com'])).status).toBe(201);
+  expect((await send(await sign(), ['a.example.com'])).body.detail).toContain('more than 20 keys');
+});
