@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AccessRules,
   actorName,
   type ClaimProblem,
   type Claims,
@@ -13,7 +14,7 @@ import {
 import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
-import { lackingRights, refuseLacking } from '../http/auth/authorize.js';
+import { isAdministrator, lackingRights, refuseLacking } from '../http/auth/authorize.js';
 import { type ExchangeDeps, isExpired } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
 
@@ -45,6 +46,7 @@ export async function addPublisher(
 ): Promise<TrustedPublisher> {
   const { group } = wanted;
   refuseLacking(rules, token, 'own', { group });
+  if (rules.isTrustedOnly(group)) refuseStored(rules, token, group);
   const now = clock();
   const publisher: TrustedPublisher = {
     id: randomUUID(),
@@ -56,6 +58,15 @@ export async function addPublisher(
   };
   await store.addTrustedPublisher(publisher, origin, (others) => refuseNextTo(publisher, others));
   return publisher;
+}
+
+/** A stored token that may not publish there must not add a workflow that does so for it. */
+function refuseStored(rules: AccessRules, token: TokenRecord, group: string): void {
+  if (token.user !== undefined || isAdministrator(rules, token)) return;
+  const why = `the group "${group}" takes releases from trusted publishers alone, and the token "${token.name}" is not of a person`;
+  throw new KrmhubError('forbidden', why, {
+    hint: 'An owner of the group signs in with `krmhub login`, and adds the workflow.',
+  });
 }
 
 /** Throws `conflict` if the group has the publisher already, or as many as it can have. */

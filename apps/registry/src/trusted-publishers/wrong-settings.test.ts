@@ -91,6 +91,30 @@ it('a branch that no token can have, and a server instead of its issuer, are ref
   expect(missing.body.detail).toContain('is missing, for example https://');
 });
 
+it('a stored token adds no workflow to a group in which only workflows publish', async () => {
+  const access = (more: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: Access
+metadata: {name: registry}
+spec:
+  teams: [{name: platform}]
+  groups: [{pattern: example.com, owner: platform${more}}]
+`;
+  const apply = async (more: string) =>
+    (await registry.send('PUT', '/api/v1/access', access(more), await registry.bearer())).status;
+  const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
+  const addBy = (repository: string, authorization?: string) => {
+    const settings = { ...WANTED.settings, repository };
+    const wanted = { ...WANTED, settings };
+    return registry.send<Problem>('POST', '/api/v1/trusted-publishers', wanted, authorization);
+  };
+  expect(await apply('')).toBe(200);
+  expect((await addBy('example/one', `Bearer ${secret}`)).status).toBe(201);
+  expect(await apply(', trustedPublishingOnly: true')).toBe(200);
+  const { status, body } = await addBy('example/two', `Bearer ${secret}`);
+  expect([status, body.detail]).toEqual([403, expect.stringContaining('is not of a person')]);
+  expect((await addBy('example/two')).status).toBe(201);
+});
+
 it('keys that owners give cost little, and not those of other groups', async () => {
   const issuer = 'https://ci.example.com';
   const custom = { provider: 'custom', issuer, settings: { subject: 'subject' } };
