@@ -117,9 +117,12 @@ describe('a token that a job gives', () => {
 
   it.for([
     [token('https://other.example.com'), 'is for the audience "https://other.example.com"'],
-    [token([audience, 'https://other.example.com']), 'is for the audience ['],
+    [
+      token([audience, 'https://other.example.com']),
+      `is for the audience ["${audience}","https://other.example.com"]`,
+    ],
     [token(`${audience}/`), `is for the audience "${audience}/"`],
-    [token([[audience]]), 'is for the audience ['],
+    [token([[audience]]), `is for the audience ["${audience}"]`],
     [token(undefined), 'is no token of a CI provider'],
     ['krmhub_secret', 'is no token of a CI provider'],
     [`a.${encode(null)}.b`, 'is no token of a CI provider'],

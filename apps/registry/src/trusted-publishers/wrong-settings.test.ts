@@ -101,13 +101,13 @@ spec:
 `;
   const apply = async (more: string) =>
     (await registry.send('PUT', '/api/v1/access', access(more), await registry.bearer())).status;
-  const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
   const addBy = (repository: string, authorization?: string) => {
     const settings = { ...WANTED.settings, repository };
     const wanted = { ...WANTED, settings };
     return registry.send<Problem>('POST', '/api/v1/trusted-publishers', wanted, authorization);
   };
   expect(await apply('')).toBe(200);
+  const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
   expect((await addBy('example/one', `Bearer ${secret}`)).status).toBe(201);
   expect(await apply(', trustedPublishingOnly: true')).toBe(200);
   const { status, body } = await addBy('example/two', `Bearer ${secret}`);
