@@ -42,10 +42,13 @@ export async function workflowIdentityToken(io: Io, audience: string): Promise<s
 function forAudience(io: Io, token: string, audience: string, from: string): string {
   const found = readAudience(token);
   if (found === audience) return token;
+  const isGitlab = io.env.GITLAB_CI === 'true';
   const what =
-    found === undefined ? 'is no token of a CI provider' : `is for the audience ${JSON.stringify(found)}`;
-  throw new KrmhubError('unauthorized', `the token in ${from} ${what}, not for ${JSON.stringify(audience)}`, {
-    hint: identityTokenHint(io, audience) ?? `Request a token with the audience ${audience}.`,
+    found === undefined
+      ? 'is no token of a CI provider'
+      : `is for the audience ${JSON.stringify(found)}, not for ${JSON.stringify(audience)}`;
+  throw new KrmhubError('unauthorized', `the token in ${from} ${what}`, {
+    hint: (isGitlab && identityTokenHint(io, audience)) || `Request a token with the audience ${audience}.`,
   });
 }
 
