@@ -10,6 +10,7 @@
 
 import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { githubWorkflow, gitlabFile } from './workflow-file.js';
 
 /** Claims of a verified token. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -81,24 +82,6 @@ export interface Provider {
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** `OWNER/REPOSITORY/.github/workflows/FILE@REF`, read from the left: files and refs can contain `@`. */
-const GITHUB_WORKFLOW = /^([^/@]+\/[^/@]+)\/\.github\/workflows\/([^/]+?\.ya?ml)@(?:refs\/|[0-9a-f]{40}$)/;
-
-/** Returns the file of a workflow of the repository itself: rules of an organization can start those of others. */
-function githubWorkflow(value: string, { repository }: Claims): string | undefined {
-  const [, owner, file] = GITHUB_WORKFLOW.exec(value) ?? [];
-  return owner !== undefined && owner.toLowerCase() === text(repository)?.toLowerCase() ? file : undefined;
-}
-
-/** `HOST/GROUP/PROJECT//FILE@REF`. The file begins after the first `//`: trying others would take quadratic time. */
-const GITLAB_FILE = /^((?:(?!\/\/)[^@])*)\/\/(.+?\.ya?ml)@refs\//;
-
-/** Returns the file of a pipeline of the project itself: that of another project can have the same name. */
-function gitlabFile(value: string, { project_path: project }: Claims): string | undefined {
-  const [, place = '', file] = GITLAB_FILE.exec(value) ?? [];
-  return place.toLowerCase().endsWith(`/${text(project)?.toLowerCase()}`) ? file : undefined;
-}
-
 const ENVIRONMENT: ProviderSetting = {
   claim: 'environment',
   meaning: 'environment of the job',
@@ -149,7 +132,7 @@ export const PROVIDERS = {
         example: 'release.yml',
         form: /^[^/]+\.ya?ml$/,
         isRequired: true,
-        part: githubWorkflow,
+        part: (value, { repository }) => githubWorkflow(value, repository),
       },
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref' },
@@ -200,7 +183,7 @@ export const PROVIDERS = {
         claim: 'ci_config_ref_uri',
         meaning: 'file with the pipeline',
         example: '.gitlab-ci.yml',
-        part: gitlabFile,
+        part: (value, { project_path: project }) => gitlabFile(value, project),
       },
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref_path' },
