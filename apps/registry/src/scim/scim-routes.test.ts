@@ -148,7 +148,9 @@ spec:
     await directory.send('DELETE', `/Users/${managed}`);
     const { id } = (await directory.user('managed'))!;
     expect((await registry.send('POST', `/api/v1/users/${id}/restore`)).status).toBe(200);
-    expect(await whoami(tokens[0]!)).toMatchObject({ detail: expect.stringContaining('did not sign in') });
+    expect(await whoami(tokens[0]!)).toMatchObject({ detail: 'the token "own" is revoked' });
+    const later = await personalToken('managed');
+    expect(await whoami(later)).toMatchObject({ detail: expect.stringContaining('did not sign in') });
   });
 
   it('does not confirm groups that only the last sign-in had', async () => {
