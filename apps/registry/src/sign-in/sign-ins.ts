@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ssoGroups, type UserRecord, type UserStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { LRUCache } from 'lru-cache';
 import { REGISTRY } from '../http/auth/caller.js';
 import {
   isRecentlyConfirmed,
@@ -25,6 +26,8 @@ import { SignInProviders } from './sign-in-providers.js';
 
 const PURPOSE = 'tokens of the provider';
 const KEY_BYTES = 32;
+/** Claims of other processes that are remembered: sign-ins can end while they are claimed. */
+const MAX_CLAIMS = 1_000;
 
 export interface SignInDeps {
   store: SignInStore & Pick<UserStore, 'user' | 'confirmUser'>;
@@ -68,7 +71,7 @@ export class SignIns implements SignInChecker {
   readonly #deps: SignInDeps;
   readonly #running = new Map<string, Promise<SignInState | undefined>>();
   /** Claims of other processes, by sign-in, with the time at which this one first saw them. */
-  readonly #claims = new Map<string, { sealed: string; seenAt: number }>();
+  readonly #claims = new LRUCache<string, { sealed: string; seenAt: number }>({ max: MAX_CLAIMS });
 
   constructor(deps: SignInDeps) {
     this.#deps = deps;

@@ -71,7 +71,8 @@ function refuseStored(rules: AccessRules, token: TokenRecord, group: string): vo
 
 /** Throws `conflict` if the group has the publisher already, or as many as it can have. */
 function refuseNextTo(publisher: TrustedPublisher, others: readonly TrustedPublisher[]): void {
-  const same = others.find((one) => sameness(one) === sameness(publisher));
+  const wanted = sameness(publisher);
+  const same = others.find((one) => sameness(one) === wanted && hasSameKeys(one, publisher));
   if (same !== undefined) {
     throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`);
   }
@@ -131,13 +132,19 @@ export async function removePublisher(
   }
 }
 
-/** Returns the same text for publishers that are the same workflow: removing one must not leave another one. */
-function sameness({ group, kind, provider: name, issuer, settings, keys }: TrustedPublisher): string {
+/** Returns the same text for publishers of the same workflow: removing one must not leave another one. */
+function sameness({ group, kind, provider: name, issuer, settings }: TrustedPublisher): string {
   const { settings: known } = provider(name);
   const sorted = Object.entries(settings)
     .map(([setting, value]) => [setting, known[setting]?.ignoresCase ? value.toLowerCase() : value] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([group, kind?.toLowerCase(), name, issuer, sorted, keys]);
+  return JSON.stringify([group, kind?.toLowerCase(), name, issuer, sorted]);
+}
+
+/** Earlier versions stored keys as they were given. */
+function hasSameKeys({ keys: stored }: TrustedPublisher, { keys }: TrustedPublisher): boolean {
+  if (stored === keys || stored === undefined || keys === undefined) return stored === keys;
+  return checkedKeys(stored, []) === keys;
 }
 
 /** Returns the workflow of a request. Throws `invalid-request` with every problem of it. */

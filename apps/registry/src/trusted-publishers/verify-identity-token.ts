@@ -65,12 +65,12 @@ export async function verifyIdentityToken(
   if (named.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
-  const keys = await candidateKeys(
-    named.filter(({ keys, group }) => keys === undefined || groups?.includes(group) !== false),
-    keyId,
-    context.keys,
-    issuer,
-  );
+  const isWanted = ({ group }: TrustedPublisher) => groups?.includes(group) !== false;
+  // Without a publisher of these groups nothing is exchanged: the other keys count only to say so to the workflow.
+  const counted = named.some(isWanted)
+    ? named.filter((one) => one.keys === undefined || isWanted(one))
+    : named;
+  const keys = await candidateKeys(counted, keyId, context.keys, issuer);
   const { key, publishers, claims } = await verifyByAny(token, keys, { issuer, audience, now });
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);

@@ -150,3 +150,37 @@ it('keys that owners give cost little, and not those of other groups', async () 
   expect((await send(await sign(), ['ours.example.com'])).status).toBe(201);
   expect((await send(await sign(), ['a.example.com'])).body.detail).toContain('more than 20 keys');
 });
+
+it('a workflow that names a group without a publisher is told so, also with keys that an owner gave', async () => {
+  const cluster = await TestIssuer.create('https://kubernetes.default.svc');
+  const settings = { namespace: 'ci', serviceAccount: 'publisher' };
+  const keys = JSON.stringify(cluster.keySet());
+  const wanted = { provider: 'kubernetes', issuer: 'https://kubernetes.default.svc', settings, keys };
+  expect((await add({ ...wanted, group: 'a.example.com' })).status).toBe(201);
+  const account = { namespace: 'ci', serviceaccount: { name: 'publisher', uid: '1' } };
+  const sign = (from: TestIssuer) =>
+    from.sign({ aud: [AUDIENCE], 'kubernetes.io': account }, { now: registry.parts.clock() });
+  const { status, body } = await send(await sign(cluster), ['b.example.com']);
+  expect([status, body.detail]).toEqual([403, 'no trusted publisher of b.example.com is "ci publisher"']);
+  expect(body.hint).toContain('krmhub publisher add b.example.com');
+  const forged = await TestIssuer.create('https://kubernetes.default.svc');
+  expect((await send(await sign(forged), ['b.example.com'])).status).toBe(401);
+  expect((await send(await sign(cluster), ['a.example.com'])).status).toBe(201);
+});
+
+it('a publisher whose keys are stored as they were given is not added twice', async () => {
+  const issuer = 'https://ci.example.com';
+  const custom = { provider: 'custom', issuer, settings: { subject: 'subject' } };
+  const keys = JSON.stringify((await TestIssuer.create(issuer)).keySet(), undefined, 2);
+  const { body } = await add({ ...custom, keys });
+  const { store, clock } = registry.parts;
+  const [stored] = await store.trustedPublishers();
+  expect(stored!.keys).not.toBe(keys);
+  const now = clock().toISOString();
+  const origin = {};
+  await store.removeTrustedPublisher(body.id, { at: now, by: 'admin', origin });
+  await store.addTrustedPublisher({ ...stored!, keys }, origin, () => undefined);
+  expect((await add({ ...custom, keys })).status).toBe(409);
+  const others = JSON.stringify((await TestIssuer.create(issuer)).keySet());
+  expect((await add({ ...custom, keys: others })).status).toBe(201);
+});

@@ -10,6 +10,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { howToProve } from '../../owners/owner-claims.js';
 import { isNameReview } from '../../publish/review-name.js';
+import { isExpired } from '../../trusted-publishers/exchange-token.js';
 import { CHANGES, mayOpen, type Operator } from './operator.js';
 
 /** What waits for a signed-in user, each with its next step. */
@@ -41,7 +42,7 @@ const MAX_EXAMINED_ROWS = 5_000;
 export async function findWaiting(deps: WaitingDeps, operator: Operator): Promise<Waiting> {
   const { rules, token } = operator;
   const teams = token.user === undefined ? [] : rules.teamsOf(token.user);
-  const now = deps.clock().toISOString();
+  const now = deps.clock();
   const claims = teams.length === 0 ? [] : await deps.store.ownerClaims();
   const publishers = teams.length === 0 ? [] : await deps.store.trustedPublishers();
   const isOwn = (group: string) => teams.includes(rules.ownerOf(group)?.team ?? '');
@@ -50,7 +51,7 @@ export async function findWaiting(deps: WaitingDeps, operator: Operator): Promis
     publishers: publishers.flatMap((publisher) => {
       const { id, group, pendingUntil: endsAt } = publisher;
       if (endsAt === undefined || !isOwn(group)) return [];
-      return [{ id, target: publisherTarget(publisher), endsAt, isOver: endsAt <= now }];
+      return [{ id, target: publisherTarget(publisher), endsAt, isOver: isExpired(publisher, now) }];
     }),
     names: mayOpen(operator, CHANGES) ? await refusedNames(deps) : [],
   };

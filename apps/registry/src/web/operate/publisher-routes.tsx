@@ -83,7 +83,7 @@ export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPage
     const publishers = (await store.trustedPublishers()).filter(
       ({ group }) => can(rules, actor, 'own', { group }).allowed,
     );
-    const shown = { publishers: paged(publishers, given.page ?? 1), typed, problems };
+    const shown = { publishers: paged(publishers, given.page ?? 1), typed, problems, now: deps.clock() };
     const news = {
       isRemoved: removed === 'true',
       isOwner: publishers.length > 0 || ownsGroups(operator),

@@ -1,6 +1,7 @@
 import { provider as findProvider, publisherTarget, type TrustedPublisher } from '@krmhub/catalog';
 import { CI_PROVIDERS } from '@krmhub/schema';
 import type { PropsWithChildren } from 'hono/jsx';
+import { isExpired } from '../../trusted-publishers/exchange-token.js';
 import { docsPath, OPERATE_PUBLISHERS, publishersPath, removePublisherPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
@@ -25,6 +26,7 @@ export type PublisherField = keyof PublisherInput;
 
 export interface PublishersPageData {
   publishers: Paged<TrustedPublisher>;
+  now: Date;
   typed: PublisherInput;
   problems: FieldProblems<PublisherField>;
   added?: TrustedPublisher;
@@ -79,7 +81,7 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
       {publishers.items.length === 0 ? <p class="quiet">None yet.</p> : null}
       <ul class="operate-list">
         {publishers.items.map((publisher) => (
-          <PublisherItem publisher={publisher} />
+          <PublisherItem publisher={publisher} isOver={isExpired(publisher, shown.now)} />
         ))}
       </ul>
       <Pages
@@ -95,7 +97,7 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
   );
 }
 
-function PublisherItem({ publisher }: { publisher: TrustedPublisher }) {
+function PublisherItem({ publisher, isOver }: { publisher: TrustedPublisher; isOver: boolean }) {
   const { id, provider, settings, pins, issuer, pendingUntil, lastUsedAt, createdAt, createdBy } = publisher;
   const { title, issuer: usual } = findProvider(provider);
   return (
@@ -105,7 +107,9 @@ function PublisherItem({ publisher }: { publisher: TrustedPublisher }) {
           <Reference value={publisherTarget(publisher)} max={300} />
         </h2>
         <Label>{title}</Label>
-        {pendingUntil === undefined ? null : <Label tone="warning">not used yet</Label>}
+        {pendingUntil === undefined ? null : (
+          <Label tone="warning">{isOver ? 'not used in time' : 'not used yet'}</Label>
+        )}
       </div>
       <p>
         <Text value={list(settings)} max={1_000} />
@@ -133,6 +137,10 @@ function PublisherItem({ publisher }: { publisher: TrustedPublisher }) {
             </>
           ) : pendingUntil === undefined ? (
             'never used'
+          ) : isOver ? (
+            <>
+              ended <Time at={pendingUntil} />: add it again
+            </>
           ) : (
             <>
               ends <Time at={pendingUntil} /> if it is not used

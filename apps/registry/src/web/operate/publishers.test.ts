@@ -89,4 +89,13 @@ describe('the trusted publishers of a team', () => {
     expect(page).toContain('blue.example.com/SetLabels');
     expect(words(await (await ofTeam('blue')).text(PAGE))).not.toContain('red.example.com');
   });
+
+  it('that were not used in time have to be added again', async () => {
+    const waiting = words(await (await signedIn(registry)).text(PAGE));
+    expect(waiting).toMatch(/not used yet.* if it is not used/);
+    registry.advance(31 * 86_400_000);
+    const ended = words(await (await signedIn(registry)).text(PAGE));
+    expect(ended).toMatch(/not used in time.*ended .*: add it again/);
+    expect(ended).not.toMatch(/not used yet|if it is not used/);
+  });
 });

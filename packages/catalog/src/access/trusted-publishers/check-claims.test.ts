@@ -122,9 +122,37 @@ it('a file of the pipeline is one of the project itself', () => {
   const { project_path: project } = claims as { project_path: string };
   expect(checkClaims(trusted, at(`gitlab.com/${project}`))).toEqual([]);
   expect(checkClaims(trusted, at(`gitlab.com/${project.toUpperCase()}`))).toEqual([]);
-  for (const place of ['gitlab.com/evil/x', `gitlab.com/evil-${project}`, `${project}/evil`, '']) {
-    expect(checkClaims(trusted, at(place)), place).toHaveLength(1);
+  expect(checkClaims(trusted, at(`GitLab.com/${project}`))).toEqual([]);
+  for (const place of [
+    ...['evil/x', `evil-${project}`, `evil/${project}`].map((path) => `gitlab.com/${path}`),
+    ...[`evil.example/${project}`, `gitlab.com.evil.example/${project}`, `gitlab.com:8443/${project}`],
+    ...[`/${project}`, project, `${project}/evil`, ''],
+  ]) {
+    const why = 'it is not a file of the project itself';
+    expect(checkClaims(trusted, at(place)), place).toEqual([expect.objectContaining({ why })]);
   }
+  const iss = 'https://git.example.com:8443/gitlab';
+  const ofInstance = (place: string) =>
+    checkClaims({ ...trusted, issuer: iss }, { ...at(place), iss }).length === 0;
+  expect(ofInstance(`git.example.com:8443/gitlab/${project}`)).toBe(true);
+  for (const host of ['git.example.com:8443', 'git.example.com/gitlab', 'gitlab', 'gitlab.com'])
+    expect(ofInstance(`${host}/${project}`), host).toBe(false);
+});
+
+it('tells an owner who only has the same name from one of another name', () => {
+  const { settings, claims } = RUNS.github;
+  const trusted = publisher('github', { settings, pins: { repositoryId: '1', ownerId: '2' } });
+  const whys = (more: Record<string, unknown>) =>
+    checkClaims(trusted, { ...claims, repository_owner_id: '3', ...more }).map(({ why }) => why);
+  expect(whys({})).toEqual(['the owner of the repository has the same name, but is another one']);
+  const moved = 'new/functions';
+  expect(whys({ repository: moved, workflow_ref: `${moved}/.github/workflows/release.yml@refs/x` })).toEqual([
+    'repository has another name now',
+    'the owner of the repository is another one now',
+  ]);
+  expect(
+    whys({ repository_owner_id: '2', workflow_ref: `a/b/.github/workflows/release.yml@refs/x` }),
+  ).toEqual(['it is not a workflow of the repository itself']);
 });
 
 it('compares environments by the case of A to Z only', () => {

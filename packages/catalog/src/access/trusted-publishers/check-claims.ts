@@ -70,18 +70,22 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
     if (expected === undefined) continue;
     const value = settingValue(setting, claims);
     if (value !== undefined && isSame(setting, expected, value)) continue;
-    const why = isRenamed(publisher, setting, claims) ? `${setting.meaning} has another name now` : undefined;
-    const problem = claimProblem(setting.claim, expected, claimText(claims, setting.claim));
-    problems.push({ ...problem, ...defined({ why }) });
+    const found = claimText(claims, setting.claim);
+    const without = value === undefined && found !== undefined ? setting.without : undefined;
+    const why = isRenamed(publisher, setting, claims) ? `${setting.meaning} has another name now` : without;
+    problems.push({ ...claimProblem(setting.claim, expected, found), ...defined({ why }) });
   }
+  const isNamed = Object.entries(settings).every(
+    ([name, { isRequired }]) => !isRequired || hasSetting(publisher, name, claims),
+  );
   for (const [name, pin] of Object.entries(pins)) {
     const found = claimText(claims, pin.claim);
     const expected = publisher.pins[name];
     if (found === undefined)
       problems.push(claimProblem(pin.claim, expected ?? `the ID of ${pin.meaning}`, found));
     else if (expected !== undefined && expected !== found) {
-      const why = `${pin.meaning} has the same name, but is another one`;
-      problems.push({ ...claimProblem(pin.claim, expected, found), why });
+      const why = isNamed ? 'has the same name, but is another one' : 'is another one now';
+      problems.push({ ...claimProblem(pin.claim, expected, found), why: `${pin.meaning} ${why}` });
     }
   }
   return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
@@ -90,10 +94,15 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
 /** Reports whether claims are of the source that a publisher names first, whatever else differs. */
 export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
   const [name, setting] = firstSetting(publisher.provider);
+  return hasSetting(publisher, name, claims) || isRenamed(publisher, setting, claims);
+}
+
+/** Whether claims have a setting as a publisher wants it. */
+function hasSetting(publisher: TrustedPublisher, name: string, claims: Claims): boolean {
+  const setting = provider(publisher.provider).settings[name];
   const expected = publisher.settings[name];
-  const found = settingValue(setting, claims);
-  const isNamed = expected !== undefined && found !== undefined && isSame(setting, expected, found);
-  return isNamed || isRenamed(publisher, setting, claims);
+  const found = setting && settingValue(setting, claims);
+  return expected !== undefined && found !== undefined && isSame(setting!, expected, found);
 }
 
 /** Whether claims have the pinned identifier of what a setting names. */

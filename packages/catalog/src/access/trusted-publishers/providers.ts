@@ -34,6 +34,8 @@ export interface ProviderSetting {
   pin?: string;
   /** Returns the part of the claim that is compared; undefined if the claim is not as the provider writes it. */
   part?: (value: string, claims: Claims) => string | undefined;
+  /** Why the claim has no such part. */
+  without?: string;
 }
 
 /** An identifier that never belongs to anything else, unlike a name. */
@@ -133,6 +135,7 @@ export const PROVIDERS = {
         form: /^[^/]+\.ya?ml$/,
         isRequired: true,
         part: (value, { repository }) => githubWorkflow(value, repository),
+        without: 'it is not a workflow of the repository itself',
       },
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref' },
@@ -183,7 +186,8 @@ export const PROVIDERS = {
         claim: 'ci_config_ref_uri',
         meaning: 'file with the pipeline',
         example: '.gitlab-ci.yml',
-        part: (value, { project_path: project }) => gitlabFile(value, project),
+        part: (value, { iss, project_path: project }) => gitlabFile(value, iss, project),
+        without: 'it is not a file of the project itself',
       },
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref_path' },

@@ -12,9 +12,13 @@ export function githubWorkflow(value: string, repository: unknown): string | und
 /** `HOST/GROUP/PROJECT//FILE@REF`. The file begins after the first `//`: trying others would take quadratic time. */
 const GITLAB_FILE = /^((?:(?!\/\/)[^@])*)\/\/(.+?\.ya?ml)@refs\//;
 
-/** Returns the file of a pipeline of the project itself: that of another project can have the same name. */
-export function gitlabFile(value: string, project: unknown): string | undefined {
+/**
+ * Returns the file of a pipeline of the project itself: that of another project can have the same name. The host has the
+ * port and the path of the issuer.
+ */
+export function gitlabFile(value: string, issuer: unknown, project: unknown): string | undefined {
   const [, place = '', file] = GITLAB_FILE.exec(value) ?? [];
-  if (typeof project !== 'string') return undefined;
-  return place.toLowerCase().endsWith(`/${project.toLowerCase()}`) ? file : undefined;
+  if (typeof issuer !== 'string' || typeof project !== 'string') return undefined;
+  const own = `${issuer.replace(/^https:\/\//, '').replace(/\/$/, '')}/${project}`;
+  return place.toLowerCase() === own.toLowerCase() ? file : undefined;
 }
