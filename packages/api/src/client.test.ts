@@ -74,6 +74,23 @@ describe('registry URL', () => {
     expect(requested).toBe('/krm/api/v1/functions?q=a+b&tag=x&tag=y');
   });
 
+  it('with a path that the registry does not have leads to the right URL', async () => {
+    const problem = (detail: string) =>
+      JSON.stringify({ title: 'Not Found', status: 404, detail, code: 'not-found', hint: 'See /.' });
+    const body = (request: IncomingMessage) => problem(`path ${request.url?.split('?')[0]} not found`);
+    const root = await serve((request, response) =>
+      respond(response, 404, 'application/problem+json', body(request)),
+    );
+    const hintFor = async (url: string) =>
+      (await failure(new RegistryClient({ url }).search({ q: 'x' }))).hint;
+    expect(await hintFor(`${root}/api/`)).toBe(`Use ${root}`);
+    expect(await hintFor(root)).toBe('See /.');
+    const below = await serve((_, response) =>
+      respond(response, 404, 'application/problem+json', problem('path /api/v1/functions not found')),
+    );
+    expect(await hintFor(`${below}/krm`)).toBe('See /.');
+  });
+
   it('rejects a token with invalid characters and does not print it', () => {
     const token = 'krmhub_x\r\nX-Evil: 1';
     expect(() => new RegistryClient({ url: 'http://localhost', token })).toThrow(

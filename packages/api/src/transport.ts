@@ -277,9 +277,12 @@ export class Transport {
       );
     }
     const parsed = problem as Problem;
+    // A proxy in front of a registry below a path removes the path.
+    const isAtRoot = parsed.detail === `path ${new URL(this.url + path).pathname} not found`;
+    const hint = isAtRoot && this.url !== this.#origin ? `Use ${this.#origin}` : parsed.hint;
     throw new RegistryError(
       this.url,
-      { ...parsed, code: isErrorCode(parsed.code) ? parsed.code : 'internal' },
+      { ...parsed, code: isErrorCode(parsed.code) ? parsed.code : 'internal', ...defined({ hint }) },
       parseRetryAfter(response.headers['retry-after']),
     );
   }

@@ -95,6 +95,16 @@ it.for(['http://token.example.com/', 'hello'])(
   },
 );
 
+it('says what is missing of a request URL without its token', async () => {
+  const io = testIo({ env: { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://token.example.com/' } });
+  for (const asked of [identityToken(io, undefined), workflowIdentityToken(io, 'https://hub.example.com')])
+    await expect(asked).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining('ACTIONS_ID_TOKEN_REQUEST_TOKEN is not'),
+      hint: expect.stringContaining('id-token: write'),
+    });
+});
+
 describe('a token that a job gives', () => {
   const audience = 'https://hub.example.com';
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -109,6 +109,12 @@ const COMMANDS = [
 async function requestIdentityToken(io: Io, audience: string): Promise<string | undefined> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: url = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret = '' } = io.env;
   if (url !== '' && secret !== '') return requestActionsToken(io, { address: url, secret, audience });
+  if (url !== '') {
+    const why = 'ACTIONS_ID_TOKEN_REQUEST_URL is set, but ACTIONS_ID_TOKEN_REQUEST_TOKEN is not';
+    throw new KrmhubError('unauthorized', `cannot get an identity token from GitHub Actions: ${why}`, {
+      hint: 'Give both to the step, for example with `docker run -e`. A job has them with `permissions: {id-token: write}`.',
+    });
+  }
   const command = COMMANDS.find(({ marker }) => io.env[marker] === 'true');
   if (command === undefined) return undefined;
   const { title, program, args } = command;
