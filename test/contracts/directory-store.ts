@@ -8,14 +8,16 @@ import type {
 } from '../../apps/registry/src/store/directory-store.js';
 import type { LoginStore } from '../../apps/registry/src/store/login-store.js';
 import type { SessionStore } from '../../apps/registry/src/store/session-store.js';
+import type { SignInStore } from '../../apps/registry/src/store/sign-in-store.js';
 import { DirectoryModel, ISSUER, LIMITS } from './directory-model.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
 const ACT: Act = { at: AT, by: 'entra' };
 const ALL = { offset: 0, limit: 1_000 };
 
-type Store = DirectoryStore & UserStore & SessionStore & TokenStore & LoginStore & AuditStore;
+type Store = DirectoryStore & UserStore & SessionStore & SignInStore & TokenStore & LoginStore & AuditStore;
 
 const fields = (userName: string, more: Partial<DirectoryUserFields> = {}): DirectoryUserFields => ({
   ...{ userName, isActive: true, attributes: {} },
@@ -24,7 +26,8 @@ const fields = (userName: string, more: Partial<DirectoryUserFields> = {}): Dire
 const group = (name: string, members: Iterable<string> = []) => ({ name, members: new Set(members) });
 
 /** The contract of every DirectoryStore. */
-export function directoryContract(store: () => Store): void {
+export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run'> & { store: Store }): void {
+  const store = () => harness().store;
   const add = (userName: string, more: Partial<DirectoryUserFields> = {}, issuer = ISSUER) =>
     store().addDirectoryUser(issuer, fields(userName, more), LIMITS, ACT);
   const addGroup = (name: string, members: Iterable<string> = [], limits = LIMITS) =>
@@ -190,6 +193,51 @@ export function directoryContract(store: () => Store): void {
         expect((await store().tokenByHash(`hash ${bob.user}`))?.revokedAt).toBeUndefined();
       },
     );
+
+    it.each([
+      ['the directory adds them again', () => add('alice')],
+      ['an administrator restores them', (user: string) => store().suspendUser(user, false, ACT)],
+    ])('lose tokens that an earlier version left when %s', async (_, restore) => {
+      const { run } = harness();
+      if (run === undefined) return;
+      const { id, user } = await add('alice');
+      const of = (await store().user(user))!;
+      await store().createToken({ id: 'old', name: 'old', ...limits, user: of }, 'old');
+      await store().removeDirectoryUser(ISSUER, id, ACT);
+      await run('UPDATE token SET revoked_at = NULL, revoked_by = NULL, revoked_reason = NULL');
+      expect((await store().tokensOfUser(user)).map(({ revokedAt }) => revokedAt)).toEqual([undefined]);
+      await restore(user);
+      expect((await store().user(user))?.suspendedAt).toBeUndefined();
+      const revoked = { revokedAt: AT, revokedReason: 'the directory removed the user' };
+      expect(await store().tokenByHash('old')).toMatchObject(revoked);
+      // Only once: another token is of the user who came back.
+      await store().createToken({ id: 'new', name: 'new', ...limits, user: of }, 'new');
+      const current = (await store().directoryUsers(ISSUER, undefined, ALL)).users;
+      for (const one of current) for (const isActive of [false, true]) await change(one.id, { isActive });
+      expect((await store().tokenByHash('new'))?.revokedAt).toBeUndefined();
+    });
+
+    it.each(['session', 'token', 'login'])('leave no sign-in that only a %s refers to', async (kind) => {
+      const { id, user } = await add('alice');
+      const signIn = { id: 'sign-in', key: 'k' };
+      const record = { ...{ id: signIn.id, user, sealed: 'refresh token' }, createdAt: AT, confirmedAt: AT };
+      const session = { hash: 'h', user, createdAt: AT, expiresAt: LATER, signIn };
+      await store().beginSession(session, { maxOfOne: 9, max: 9 }, ACT, record);
+      if (kind === 'token') {
+        const of = { user: (await store().user(user))!, signIn: { ...signIn, confirmedAt: AT } };
+        await store().createToken({ id: 't', name: 't', ...limits, ...of }, 't');
+      }
+      if (kind === 'login') {
+        const request = { hash: 'l', code: 'c', client: 'c', address: '::1', network: 'n', publicKey: 'k' };
+        const added = { ...request, createdAt: AT, expiresAt: LATER, state: 'pending' as const };
+        await store().addLoginRequest(added, { max: 9, maxOfNetwork: 9 });
+        await store().answerLogin('c', { user, by: 'a', scopes: ['read'], days: 1, signIn }, ACT);
+      }
+      if (kind !== 'session') await store().endSession('h', ACT);
+      expect(await store().signIn(signIn.id)).toEqual(record);
+      await store().removeDirectoryUser(ISSUER, id, ACT);
+      expect(await store().signIn(signIn.id)).toBeUndefined();
+    });
   });
 
   describe('groups of a directory', () => {

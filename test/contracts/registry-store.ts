@@ -41,6 +41,8 @@ export interface RegistryStoreHarness {
   reopen?(): Promise<RegistryStore>;
   /** Searches the same registry as another process does; absent if only one process can have it. */
   join?(): Promise<SearchStore & { close(): Promise<void> }>;
+  /** Runs a statement, as another version would; absent for a store in memory. */
+  run?(sql: string): Promise<unknown>;
   dispose(): Promise<void>;
 }
 
@@ -68,7 +70,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     loginContract(() => harness.store);
     signInContract(() => harness.store);
     consumerContract(() => harness.store);
-    directoryContract(() => harness.store);
+    directoryContract(() => harness);
     uploadContract(() => harness.store);
     profileContract(() => harness.store);
     lifecycleContract(() => harness);

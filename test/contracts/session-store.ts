@@ -28,6 +28,9 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       for (const hash of ['d', 'd', 'none']) await store().endSession(hash);
       expect(await alive('c', 'd', 'e')).toEqual(['c', 'e']);
       await expect(begin('c', 'three')).rejects.toThrow();
+      const next = { hash: 'f', tokenHash: 'two', createdAt: AT, expiresAt: LATER };
+      await store().beginSession(next, { ...LIMITS, replaces: 'e' }, { at: AT, by: 'admin' });
+      expect(await alive('c', 'e', 'f')).toEqual(['c', 'f']);
     });
 
     it('end when they expire, before others do', async () => {
@@ -150,7 +153,8 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       expect((await store().tokenByHash('hash'))?.user?.suspendedAt).toBe(AT);
       // Whoever signs in meanwhile was read before.
       const late = { hash: 'late', user: alice.id, createdAt: AT, expiresAt: LATER };
-      await expect(store().beginSession(late, LIMITS, ACT)).rejects.toMatchObject({ code: 'forbidden' });
+      const instead = { ...LIMITS, replaces: 'b1' };
+      await expect(store().beginSession(late, instead, ACT)).rejects.toMatchObject({ code: 'forbidden' });
       const another = store().createToken({ id: 'u', name: 'u', ...limits, user: alice }, 'other');
       await expect(another).rejects.toMatchObject({ code: 'forbidden' });
       expect(await alive('late', 'b1')).toEqual(['b1']);

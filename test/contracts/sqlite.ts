@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Database } from '../../apps/registry/src/store/sqlite/driver.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 
 type Store = Awaited<ReturnType<typeof openSqliteStore>>;
@@ -9,6 +10,8 @@ type Store = Awaited<ReturnType<typeof openSqliteStore>>;
 export interface SqliteHarness {
   store: Store;
   reopen(): Promise<Store>;
+  /** Runs a statement in another connection. */
+  run(sql: string): Promise<unknown>;
   dispose(): Promise<void>;
 }
 
@@ -22,6 +25,11 @@ export async function openSqliteFile(): Promise<SqliteHarness> {
       await store.close();
       store = await openSqliteStore(file);
       return store;
+    },
+    async run(sql) {
+      const other = new Database(file);
+      other.exec(sql);
+      other.close();
     },
     async dispose() {
       await store.close();

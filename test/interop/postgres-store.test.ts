@@ -81,6 +81,7 @@ describe.skipIf(postgresMissing)('with a server (needs PostgreSQL)', () => {
         await other.store.synchronizeSearch();
         return other.store;
       },
+      run: (sql: string) => query(url, sql),
       dispose: async () => {
         await store.close();
         await rm(folder, { recursive: true, force: true });

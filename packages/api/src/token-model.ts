@@ -43,14 +43,16 @@ export const Token = z
   .openapi('Token');
 
 export const Identity = Token.extend({
-  teamRights: TeamRights.optional().openapi({ description: 'Absent for a token without a team' }),
+  teamRights: TeamRights.optional().openapi({
+    description: 'What the team may do, within the limits of the token. Absent for a token without a team',
+  }),
   ssoGroups: z.array(z.string()).optional().openapi({
     description: 'The groups of the user at the identity provider, as an Access document has them',
   }),
   teams: z
     .array(TeamRights.extend({ team: z.string() }))
     .optional()
-    .openapi({ description: 'The teams of the user, and what each may do' }),
+    .openapi({ description: 'The teams of the user, and what each may do within the limits of the token' }),
 }).openapi('Identity');
 
 export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');

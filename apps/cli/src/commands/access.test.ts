@@ -122,10 +122,15 @@ describe('a token of a team', () => {
     const created = await run(['token', 'create', 'red-ci', '--team', 'red', '--scope', 'publish']);
     expectEnd(created, 0, 'can publish in all groups as team red');
     const me = await run(['whoami'], { token: created.out().trim() });
-    expect(me.err()).toContain('team red owns *.example.com');
+    expect(me.err()).toBe('team red, within the limits of this token:\n  owns *.example.com\n');
     const reader = await run(['token', 'create', 'green-ci', '--team', 'green', '--scope', 'read']);
     const green = await run(['whoami'], { token: reader.out().trim() });
-    expect(green.err()).toBe('team green owns no group\nteam green may read in group a.example.com\n');
+    expect(green.err()).toBe(
+      'team green, within the limits of this token:\n  may read in group a.example.com\n',
+    );
+    const other = ['token', 'create', 'other', '--team', 'red', '--scope', 'publish', '--group', 'b.test'];
+    const none = await run(['whoami'], { token: (await run(other)).out().trim() });
+    expect(none.err()).toBe('team red gives this token no rights\n');
     const list = await run(['token', 'list'], { tty: true });
     expect(list.out()).toContain('LAST USED  TEAM');
     for (const line of list.out().trimEnd().split('\n')) {

@@ -32,16 +32,20 @@ export async function printIdentity(io: Io, options: RegistryOptions): Promise<v
   }
 }
 
-/** Says who acts with the token, and what the teams may do, which bounds what the token can. */
+/** Says who acts with the token, and what its teams may do within the limits of the token. */
 function rightsLines({ user, team, teamRights, teams = [], ssoGroups = [] }: Identity): string[] {
   const bounding = teamRights === undefined ? teams : [{ team, ...teamRights }];
-  const lines = bounding.flatMap(({ team: name, owns, grants }) => [
-    `team ${name} owns ${owns.length === 0 ? 'no group' : owns.join(', ')}`,
-    ...grants.map(({ may, in: where }) => {
-      const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
-      return `team ${name} may ${may.join(', ')} in ${of} ${pattern}`;
-    }),
-  ]);
+  const lines = bounding.flatMap(({ team: name, owns, grants }) => {
+    if (owns.length + grants.length === 0) return `team ${name} gives this token no rights`;
+    return [
+      `team ${name}, within the limits of this token:`,
+      ...(owns.length === 0 ? [] : [`  owns ${owns.join(', ')}`]),
+      ...grants.map(({ may, in: where }) => {
+        const [of, pattern] = Object.entries(where)[0] ?? ['', ''];
+        return `  may ${may.join(', ')} in ${of} ${pattern}`;
+      }),
+    ];
+  });
   if (user === undefined) return lines;
   const where = user.issuer.replace(/^https?:\/\//, '');
   const groups = ssoGroups.length === 0 ? '' : `, with the groups ${ssoGroups.join(', ')} there`;

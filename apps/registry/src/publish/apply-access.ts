@@ -24,7 +24,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
-import { tokenProblem, withConfirmedGroups, withCurrentGroups } from '../http/auth/tokens.js';
+import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
@@ -104,7 +104,8 @@ export async function applyAccess(
     tokens: usable
       .filter(({ team }) => team === undefined || before.team(team) !== undefined)
       .map((token) => withCurrentGroups(token, now, deps.config)),
-    users: (await allUsers(store)).map((user) => withConfirmedGroups(user, now, deps.config)),
+    // Groups that do not count now count again after a sign-in.
+    users: await allUsers(store),
     names: await existingNames(store),
   });
   const exposed = await exposedFunctions(store, before, after);

@@ -11,6 +11,7 @@ import {
   type TokenStore,
   teamActor,
   tokenActor,
+  type UserRecord,
   type UserStore,
   userActor,
 } from '@krmhub/catalog';
@@ -84,9 +85,8 @@ async function findActor(
         hint: 'Use the ID of a user, as the page of users shows it.',
       });
     }
-    const isSuspended = user.suspendedAt !== undefined;
     const current = withConfirmedGroups(user, now, config);
-    return { actor: userActor(rules, current), problem: isSuspended ? 'the user is suspended' : undefined };
+    return { actor: userActor(rules, current), problem: userProblem(user, current) };
   }
   const tokens = await store.tokens();
   const named = tokens.filter(({ id, name }) => id === text || name === text);
@@ -105,4 +105,10 @@ async function findActor(
   const is = problem(token);
   const actor = tokenActor(rules, withCurrentGroups(token, now, config));
   return { actor, problem: is && `the token is ${is}` };
+}
+
+function userProblem(user: UserRecord, current: UserRecord): string | undefined {
+  if (user.suspendedAt !== undefined) return 'the user is suspended';
+  if (current === user || user.directory !== undefined) return undefined;
+  return `the user was last confirmed at ${user.confirmedAt}: the groups count again after a sign-in`;
 }

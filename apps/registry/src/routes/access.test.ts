@@ -290,18 +290,26 @@ describe('a user whose groups nobody has confirmed for long', () => {
   const groupsOf = ({ changes }: AccessResult) =>
     changes.flatMap(({ actors }) => actors.filter(({ is }) => is === 'user').map(({ name }) => name));
 
-  it('has none in a check and in a comparison, as in decisions', async () => {
+  it('has none in a check, which says why, and is in a comparison: they count again after a sign-in', async () => {
     await apply(document('teams: [{name: red}]'));
     const { user: ada } = await userSignedIn(registry, { name: 'Ada', groups: ['ops'] });
     expect(groupsOf((await apply(TEAM, '?dryRun=true')).body)).toContain('Ada');
     registry.advance(31 * 86_400_000);
-    expect(groupsOf((await apply(TEAM, '?dryRun=true')).body)).toEqual([]);
+    expect(groupsOf((await apply(TEAM, '?dryRun=true')).body)).toContain('Ada');
     const { user: eve } = await userSignedIn(registry, { name: 'Eve', groups: ['ops'] });
     await apply(TEAM);
     const asked = async ({ id }: { id: string }) =>
       (await check(`user:${id}`, 'publish', 'a.example.com')).body;
     expect(await asked(eve)).toMatchObject({ allowed: true, teams: ['red'] });
-    expect(await asked(ada)).toMatchObject({ allowed: false, teams: [] });
+    const reason = `the user was last confirmed at ${ada.confirmedAt}: the groups count again after a sign-in`;
+    expect(await asked(ada)).toMatchObject({ allowed: false, teams: [], reason });
+    const at = registry.parts.clock().toISOString();
+    await registry.parts.store.confirmUser(ada, { at, isSignIn: true });
+    expect(await asked(ada)).toMatchObject({ allowed: true, teams: ['red'] });
+    registry.advance(31 * 86_400_000);
+    const act = { at: registry.parts.clock().toISOString(), by: 'admin' };
+    await registry.parts.store.suspendUser(ada.id, true, act);
+    expect(await asked(ada)).toMatchObject({ allowed: false, reason: 'the user is suspended' });
   });
 });
 

@@ -28,13 +28,13 @@ export interface SealedSecret {
 /** Sessions on the pages of signed-in users, and secrets that wait for them. */
 export interface SessionStore {
   /**
-   * Ends expired sessions, then the oldest ones above the limits, which count the new session: `max` of the users of one
-   * provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is a new one, of this session. Rejects
-   * with `forbidden` for a user who is suspended.
+   * Ends the session with the hash `replaces`, expired ones, then the oldest ones above the limits, which count the new
+   * session: `max` of the users of one provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is
+   * a new one, of this session. Rejects with `forbidden` for a user who is suspended, and ends nothing.
    */
   beginSession(
     session: SessionRecord,
-    limits: { maxOfOne: number; max: number },
+    options: { maxOfOne: number; max: number; replaces?: string | undefined },
     act: Act,
     signIn?: SignInRecord,
   ): Promise<void>;

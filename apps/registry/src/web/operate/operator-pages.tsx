@@ -166,7 +166,7 @@ export class OperatorPages {
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
     const act = this.#act(c, token);
-    await this.#begin(c, { tokenHash: hashSecret(secret), signIn: c.get('signIn') }, act, token);
+    await this.#begin(c, { tokenHash: hashSecret(secret), signIn: c.get('signIn') }, act, token.expiresAt);
   }
 
   /** Starts the session of a user whom a provider confirmed. Rejects with `forbidden` for a suspended one. */
@@ -190,22 +190,22 @@ export class OperatorPages {
   ): Promise<{ provider: string; url: string } | undefined> {
     const provider = token.user && this.#deps.signIn.byIssuer(token.user.issuer);
     const idToken = provider && (await this.#sessions.idToken(session));
-    await this.#end(c, this.#act(c, token));
+    await this.#sessions.end(session.id, this.#act(c, token));
     this.#cookie.clear(c);
     // A provider that is away must not keep anybody signed in here.
     const url = await provider?.endSessionUrl(idToken).catch(() => undefined);
     return provider && url && { provider: provider.settings.name, url: url.href };
   }
 
-  async #begin(c: RegistryContext, ...[of, act, token]: Parameters<Sessions['begin']>): Promise<void> {
-    await this.#end(c);
-    const { id, expires } = await this.#sessions.begin(of, act, token);
+  async #begin(
+    c: RegistryContext,
+    of: Parameters<Sessions['begin']>[0],
+    act: Act,
+    expiresAt?: string,
+  ): Promise<void> {
+    const options = { expiresAt, replaces: this.#cookie.read(c) };
+    const { id, expires } = await this.#sessions.begin(of, act, options);
     this.#cookie.set(c, { text: id, expires }, Date.parse(act.at));
-  }
-
-  async #end(c: RegistryContext, act?: Act): Promise<void> {
-    const id = this.#cookie.read(c);
-    if (id !== undefined) await this.#sessions.end(id, act);
   }
 
   #act(c: RegistryContext, token: TokenRecord): Act {

@@ -46,11 +46,11 @@ export class Sessions {
     this.#signIns = signIns;
   }
 
-  /** Starts a session. Its ID cannot be shown again. */
+  /** Starts a session, which can replace another one. Its ID cannot be shown again. */
   async begin(
     of: TokenSession | { user: string; tokens: ProviderTokens },
     act: Act,
-    { expiresAt }: { expiresAt?: string | undefined } = {},
+    { expiresAt, replaces: former }: { expiresAt?: string | undefined; replaces?: string | undefined } = {},
   ): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
     const { maxSessions: max, maxSessionsOfToken: maxOfOne } = SERVER_LIMITS;
@@ -68,7 +68,8 @@ export class Sessions {
       ...{ ...who, hash: sessionHash(id), createdAt: act.at, expiresAt: new Date(expires).toISOString() },
       ...defined({ signIn: signIn && sealSignIn(id, signIn), address: act.origin?.address }),
     };
-    await this.#store.beginSession(record, { maxOfOne, max }, act, begun?.record);
+    const replaces = former === undefined ? undefined : sessionHash(former);
+    await this.#store.beginSession(record, { maxOfOne, max, replaces }, act, begun?.record);
     return createSession(id, record, signIn);
   }
 
@@ -99,7 +100,7 @@ export class Sessions {
     return signIn && this.#signIns.idToken(signIn);
   }
 
-  /** Without an act, the session ends because its token is not valid, or another session replaces it. */
+  /** Without an act, the session ends because its token is not valid. */
   async end(id: string, act?: Act): Promise<void> {
     await this.#store.endSession(sessionHash(id), act);
   }

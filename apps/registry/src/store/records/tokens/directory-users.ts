@@ -19,8 +19,9 @@ import { users } from '../schema/tokens.js';
 import { listStatements, listValues } from './directory-filter.js';
 import { updateDirectoryGroups } from './directory-groups.js';
 import { RecentTokens } from './recent-tokens.js';
-import { revokeTokensOf } from './tokens.js';
-import { endSessions, userById, userByIdentity } from './users.js';
+import { endCredentials } from './tokens.js';
+import { userById, wasRemoved } from './user-record.js';
+import { endSessions, userByIdentity } from './users.js';
 
 type UserRow = typeof users.$inferSelect;
 
@@ -43,8 +44,6 @@ const lists = listStatements<Row>(COLUMNS, FROM, {
 });
 const byUser = text<{ id: string }>('SELECT id FROM scim_user WHERE user_id = :user');
 const remove = text('DELETE FROM scim_user WHERE id = :id');
-// Else a program that the user allowed would get a token if the directory adds the user again.
-const endLogins = text(`DELETE FROM login_request WHERE approval LIKE '%"' || :user || '"%'`);
 const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_user');
 
 export function directoryUserRows(
@@ -160,6 +159,7 @@ function* manage(issuer: string, fields: DirectoryUserFields, act: Act, id?: str
       hint: 'The subject is the externalId, or else the userName.',
     });
   }
+  if (wasRemoved(known)) yield* endCredentials(known.id, act);
   const managed = { ...found, directoryGroups: known.directoryGroups ?? [] };
   yield* change((db) => db.update(users).set(managed).where(eq(users.id, known.id))).run();
   return (yield* userById.first({ id: known.id }))!;
@@ -178,8 +178,7 @@ function* setActive(user: UserRow, isActive: boolean, act: Act): Work<void> {
 function* release(id: string, act: Act): Work<void> {
   const user = (yield* userById.first({ id }))!;
   yield* setActive(user, false, act);
-  yield* revokeTokensOf(id, { ...act, reason: 'the directory removed the user' });
-  yield* endLogins.run({ user: id });
+  yield* endCredentials(id, act);
   const forgotten = { directoryGroups: null, groups: [] };
   yield* change((db) => db.update(users).set(forgotten).where(eq(users.id, id))).run();
   yield* record('user.remove', user, act);

@@ -8,7 +8,7 @@ import { appendAudit } from '../audit/append-audit.js';
 import { oneTimeSecrets, operatorSessions } from '../schema/sessions.js';
 import { signIns } from '../schema/tokens.js';
 import { deleteUnusedSignIns, insertSignIn, storedSignIn } from './sign-ins.js';
-import { refuseSuspended } from './users.js';
+import { refuseSuspended } from './user-record.js';
 
 const deleteExpired = text('DELETE FROM operator_session WHERE expires_at <= :now');
 const deleteOldestOfOne = text(
@@ -61,10 +61,11 @@ interface SessionRow {
 
 export function sessionRows({ read, write }: Sql): SessionStore {
   return {
-    beginSession: ({ signIn, ...session }, { maxOfOne, max }, act, newSignIn) =>
+    beginSession: ({ signIn, ...session }, { maxOfOne, max, replaces }, act, newSignIn) =>
       write(function* () {
         const { tokenHash = null, user = null } = session;
         if (user !== null) yield* refuseSuspended(user);
+        if (replaces !== undefined) yield* deleteSession.run({ hash: replaces });
         yield* deleteExpired.run({ now: act.at });
         yield* deleteOldestOfOne.run({ tokenHash, user, others: maxOfOne - 1 });
         yield* deleteOldest.run({ user, others: max - 1 });

@@ -22,8 +22,7 @@ import { appendAudit } from '../audit/append-audit.js';
 import { signIns, tokens, users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
 import { deleteUnusedSignIns, storedSignIn } from './sign-ins.js';
-import { userRecord } from './user-record.js';
-import { refuseSuspended } from './users.js';
+import { refuseSuspended, userRecord } from './user-record.js';
 
 const columns = {
   token: tokens,
@@ -148,11 +147,19 @@ export function* revokeRuns(target: string, { at, ...revocation }: Act & { reaso
   }
 }
 
-/** Revokes all tokens of a user. */
-export function* revokeTokensOf(user: string, { at, ...revocation }: Act & { reason: string }): Work<void> {
+const endLogins = text(`DELETE FROM login_request WHERE approval LIKE '%"' || :user || '"%'`);
+
+/**
+ * Ends what a user whom the directory removed can still have: tokens, and logins that would get one. They must not
+ * work if the user comes back. Earlier versions left them, so they end then, too.
+ */
+export function* endCredentials(user: string, { at, ...act }: Act): Work<void> {
+  yield* endLogins.run({ user });
   for (const { token } of yield* ofUser.all({ user })) {
-    if (token.revokedAt === null) yield* revokeTokenRow(token.id, at, revocation);
+    if (token.revokedAt !== null) continue;
+    yield* revokeTokenRow(token.id, at, { ...act, reason: 'the directory removed the user' });
   }
+  yield* deleteUnusedSignIns(at);
 }
 
 const about = ({ id }: Pick<TokenRecord, 'id'>) => ({ object: `token/${id}`, outcome: 'done' as const });

@@ -1,26 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { UserRecord, UserStore } from '@krmhub/catalog';
-import { foldCase, KrmhubError } from '@krmhub/schema';
+import { foldCase } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
+import { change, query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
-import { userRecord } from './user-record.js';
+import { endCredentials } from './tokens.js';
+import { userById, userRecord, wasRemoved } from './user-record.js';
 
 export const userByIdentity = query((db) =>
   db
     .select()
     .from(users)
     .where(and(eq(users.issuer, sql.placeholder('issuer')), eq(users.subject, sql.placeholder('subject')))),
-);
-export const userById = query((db) =>
-  db
-    .select()
-    .from(users)
-    .where(eq(users.id, sql.placeholder('id'))),
 );
 const page = query((db) =>
   db
@@ -33,16 +28,6 @@ const page = query((db) =>
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
 const restoreReleased = text('UPDATE registry_user SET directory_suspended_at = NULL WHERE id = :id');
 export const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
-
-/** Rejects with `forbidden` if a user is suspended now: whoever signs in can have been read before. */
-export function* refuseSuspended(id: string): Work<void> {
-  const row = yield* userById.first({ id });
-  const user = row && userRecord(row);
-  if (user?.suspendedAt === undefined) return;
-  throw new KrmhubError('forbidden', `the user "${user.name}" is suspended`, {
-    hint: 'Ask an administrator of this registry.',
-  });
-}
 
 /** Users that a search reads at once: the databases do not agree on the case of letters. */
 const SCANNED_USERS = 1_000;
@@ -88,11 +73,14 @@ export function userRows(database: Sql): UserStore {
         const row = yield* userById.first({ id });
         if (row === undefined) return undefined;
         // The directory restores whom it suspended, unless it does not manage the user any more.
-        const isReleased = row.directorySuspendedAt !== null && row.directoryGroups === null;
+        const isReleased = wasRemoved(row);
         const isChanged = isSuspended ? row.suspendedAt === null : row.suspendedAt !== null || isReleased;
         if (!isChanged) return userRecord(row);
         yield* suspend.run(isSuspended ? { id, at, by } : { id, at: null, by: null });
-        if (!isSuspended && isReleased) yield* restoreReleased.run({ id });
+        if (!isSuspended && isReleased) {
+          yield* endCredentials(id, { at, by, origin });
+          yield* restoreReleased.run({ id });
+        }
         if (isSuspended) yield* endSessions.run({ id });
         const action = isSuspended ? 'user.suspend' : 'user.restore';
         const detail = { name: row.name, issuer: row.issuer, subject: row.subject };
