@@ -127,7 +127,7 @@ it('signs in as the user who allows it in the browser, and publishes with the ri
   });
   const run = (...args: string[]) => runTest(args, { env: { HOME: home } });
   expect((await run('whoami')).err()).toContain('user: Alice Example (alice at 127.0.0.1');
-  expect((await run('whoami')).err()).toMatch(/team platform, .*:\n  owns functions\.example\.com/);
+  expect((await run('whoami')).err()).toMatch(/team platform, .*:\n {2}owns functions\.example\.com/);
   expectEnd(await run('token', 'create', 'other', '--scope', 'read'), 0, 'created personal token other');
   expectEnd(
     await run('token', 'create', 'ci', '--scope', 'read', '--robot'),
