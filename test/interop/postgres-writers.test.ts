@@ -96,10 +96,12 @@ describe.skipIf(postgresMissing)('writers of one database (needs PostgreSQL)', (
     const [follower, ...writers] = stores.map(({ store }) => store);
     const following = follow(follower!);
     let isWriting = true;
+    let broken = 0;
     const breaking = (async () => {
       const some = `DISTINCT pid, pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'krmhub' AND random() < 0.4`;
-      for (; isWriting; await sleep(randomInt(random, 20))) await query(url, `SELECT ${some}`);
+      for (; isWriting; await sleep(randomInt(random, 20)))
+        broken += (await query(url, `SELECT ${some}`)).length;
     })();
     const clients = Array.from({ length: CLIENTS }, (_, at) =>
       publishAll(writers, seed * 1_000 + Math.floor(at / 2)),
@@ -107,6 +109,7 @@ describe.skipIf(postgresMissing)('writers of one database (needs PostgreSQL)', (
     const written = await Promise.allSettled(clients);
     isWriting = false;
     await breaking;
+    expect(broken).toBeGreaterThan(CLIENTS);
     const events = await following.stop();
     const published = new Set(
       written.flatMap((one) => (one.status === 'fulfilled' ? one.value : one.reason)),

@@ -4,7 +4,13 @@ import { expect, it } from 'vitest';
 import { BuildLane, type WaitingBuild } from './build-lane.js';
 import { Precedence } from './precedence.js';
 
-const waiting = (name: string): WaitingBuild => ({ name, through: 1, functions: 0, changed: 1 });
+const waiting = (name: string): WaitingBuild => ({
+  name,
+  through: 1,
+  functions: 0,
+  isUrgent: false,
+  changed: 1,
+});
 
 it.each([1, 2, 3, 4, 5])('a lane builds each catalog, whatever else comes (seed %i)', async (seed) => {
   const random = new Random(seed);

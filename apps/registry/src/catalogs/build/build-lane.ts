@@ -5,8 +5,15 @@ export interface WaitingBuild {
   through: number;
   /** Functions of its newest snapshot. */
   functions: number;
+  /** Whether it goes before others. */
+  isUrgent: boolean;
   /** Functions that its build is for. */
   changed: number;
+}
+
+/** Returns builds in the order in which a lane does them. */
+export function urgentFirst(builds: readonly WaitingBuild[]): WaitingBuild[] {
+  return [...builds].sort((a, b) => Number(b.isUrgent) - Number(a.isUrgent) || a.functions - b.functions);
 }
 
 /**

@@ -158,7 +158,7 @@ async function commit(
       known: entries,
       isFull: previous === undefined || withdrawn,
     });
-  const built = await (shared === undefined ? build() : shared.of(name, build));
+  const built = await (shared === undefined ? build() : shared.of(name, build, store));
   const { digests, documents, functions, segments } = built;
   const same = SNAPSHOT_RENDITIONS.every((rendition) => previous?.digests[rendition] === digests[rendition]);
   if (same && !snapshotChanged && !withdrawn) {

@@ -39,8 +39,9 @@ it.each([1, 2, 3, 4, 5, 6])(
       expect(new Set(order.map(({ name }) => name))).toEqual(new Set(due.names));
       expect(order).toHaveLength(new Set(order).size);
       // As a pass does: all urgent ones, at least one of the others, and others until something is new.
-      for (const { name } of order) {
-        const isUrgent = due.isUrgent(name);
+      for (const one of order) {
+        const { name } = one;
+        const isUrgent = due.isUrgent(one);
         due.delete(name);
         // It waits for a source, and is the last one of the next pass.
         if (random.chance(0.05)) due.add(name);

@@ -32,9 +32,19 @@ export class DueCatalogs {
     for (const name of names) this.#awaited.add(name);
   }
 
-  /** Whether other catalogs wait for this one, however many they are. */
-  isUrgent(name: string): boolean {
-    return name === DEFAULT_CATALOG || this.#awaited.has(name);
+  /** Catalogs that somebody waits for, or waited for since the last `endWait`. */
+  get awaited(): string[] {
+    return [...this.#awaited];
+  }
+
+  /** These have all that anybody waited for. */
+  endWait(names: readonly string[]): void {
+    for (const name of names) this.#awaited.delete(name);
+  }
+
+  /** Whether other catalogs wait for this one, however many they are: also if clients get no catalog meanwhile. */
+  isUrgent({ name, newest }: Sized): boolean {
+    return name === DEFAULT_CATALOG || this.#awaited.has(name) || newest?.withdrawn !== undefined;
   }
 
   /**
@@ -45,8 +55,8 @@ export class DueCatalogs {
   inOrder<Catalog extends Sized>(catalogs: Iterable<Catalog>): Catalog[] {
     const since = new Map([...this.#names].map((name, at) => [name, at]));
     const bySize = [...catalogs].sort((a, b) => functions(a) - functions(b));
-    const urgent = bySize.filter(({ name }) => this.isUrgent(name));
-    const others = bySize.filter(({ name }) => !this.isUrgent(name));
+    const urgent = bySize.filter((one) => this.isUrgent(one));
+    const others = bySize.filter((one) => !this.isUrgent(one));
     const oldest = [...others].sort((a, b) => since.get(a.name)! - since.get(b.name)!).slice(0, 1);
     return [...new Set([...urgent, ...oldest, ...others])];
   }

@@ -48,6 +48,15 @@ function holding(
   });
 }
 
+/** A promise, and what resolves it. */
+function signal(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve };
+}
+
 async function applyLarge(): Promise<void> {
   const recipe = `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
@@ -85,6 +94,56 @@ it.each(['changes', 'catalog'] as const)(
     expect(await snapshotBuilder.waitFor({ event })).toBe(true);
   },
 );
+
+it('builds a large catalog again that changed meanwhile, if its build ends while catalogs are read', async () => {
+  const [isHeld, isReading, going] = [signal(), signal(), signal()];
+  let read: Promise<void> | undefined;
+  let goOn: () => void = () => undefined;
+  registry = await openTestRegistry({
+    wrapStore(wrapped) {
+      const store = holding({ reached: () => undefined }, 'changes')(wrapped);
+      letGo = going.resolve;
+      return {
+        ...store,
+        async commitSnapshot(build, ...rest) {
+          await wrapped.commitSnapshot(build, ...rest);
+          if (build.catalog !== 'large' || build.expectedThroughEvent === 0) return;
+          isHeld.resolve();
+          await going.promise;
+        },
+        async catalog(name) {
+          const found = await store.catalog(name);
+          if (name === 'default' && read !== undefined) {
+            isReading.resolve();
+            await read;
+          }
+          return found;
+        },
+      };
+    },
+  });
+  await applyLarge();
+  await registry.waitForCatalogs();
+  const { snapshotBuilder, store } = registry.parts;
+  await registry.publish({ group: 'large.example.org', kind: 'First', release: '1.0.0' }, '');
+  const first = await store.lastEvent();
+  await isHeld.promise;
+  await registry.publish({ group: 'large.example.org', kind: 'Second', release: '1.0.0' }, '');
+  // The second one ends after a pass that found the catalog being built.
+  for (const kind of ['Third', 'Fourth']) await registry.publish({ kind, release: '1.0.0' });
+
+  read = new Promise((resolve) => {
+    goOn = resolve;
+  });
+  await registry.publish({ kind: 'Fifth', release: '1.0.0' }, '');
+  await isReading.promise;
+  letGo();
+  expect(await snapshotBuilder.waitFor({ event: first, catalogs: ['large'] })).toBe(true);
+  read = undefined;
+  goOn();
+  await registry.waitForCatalogs();
+  expect((await store.snapshots('large', 1))[0]?.functions).toBe(2);
+});
 
 it('builds other catalogs while search is updated', async () => {
   const going = new Promise<void>((resolve) => {

@@ -1,8 +1,14 @@
-import { hasUpstreams } from '@krmhub/catalog';
+import { hasUpstreams, type SnapshotStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { catalogHeader } from '../catalog-header.js';
 import type { BuiltSegments, SegmentsBuild } from '../segments/build-segments.js';
 import type { ComparedCatalog } from './entry-comparison.js';
+
+/**
+ * Catalogs that one build hashes the documents of. Nothing else is built in that time, and a takedown waits for it, so
+ * they are few.
+ */
+const MAX_HASHED_TOGETHER = 16;
 
 type Compared = Pick<ComparedCatalog, 'catalog' | 'recipe' | 'readerRules'>;
 
@@ -19,7 +25,7 @@ export function withSameEntries<Catalog extends Compared>(catalogs: readonly Cat
   return [...groups.values()];
 }
 
-/** What new catalogs with the same entries are built from: the first one is built, and the others with it. */
+/** What new catalogs with the same entries are built from: the first one is built, and some of the others with it. */
 export class SharedBuild {
   readonly #headers: SegmentsBuild['header'][];
   #built: BuiltSegments | undefined;
@@ -30,18 +36,24 @@ export class SharedBuild {
     );
   }
 
-  /** Calls `build` for the first catalog. The contents of the segments are those of the first one. */
+  /**
+   * Calls `build` for a catalog, with those that come after it. The contents of the segments are stored with that one:
+   * if one is missing, because the first was not stored or nothing needs it any more, a catalog is built by itself.
+   */
   async of(
     catalog: string,
     build: (others: SegmentsBuild['header'][]) => Promise<BuiltSegments>,
+    store: Pick<SnapshotStore, 'missingSegments'>,
   ): Promise<BuiltSegments> {
     const built = this.#built;
     const hashed = built?.others.get(catalog);
-    if (built !== undefined && hashed !== undefined) return { ...built, ...hashed };
-    const others = this.#headers.filter(({ name }) => name !== catalog);
-    const made = await build(built === undefined ? others : []);
-    // They are stored with the first catalog. If they are not, the build of another one fails, and begins again.
-    this.#built ??= { ...made, segments: { ...made.segments, contents: [] } };
+    if (built !== undefined && hashed !== undefined) {
+      const missing = await store.missingSegments(built.segments.added.map(({ digest }) => digest));
+      return missing.length === 0 ? { ...built, ...hashed } : build([]);
+    }
+    const at = this.#headers.findIndex(({ name }) => name === catalog);
+    const made = await build(this.#headers.slice(at + 1, at + MAX_HASHED_TOGETHER));
+    this.#built = { ...made, segments: { ...made.segments, contents: [] } };
     return made;
   }
 }

@@ -29,7 +29,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { Waker } from '../../workers/processes/waker.js';
-import { BuildLane, type WaitingBuild } from './build-lane.js';
+import { BuildLane, urgentFirst, type WaitingBuild } from './build-lane.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
 import { buildTogether } from './build-together.js';
@@ -201,6 +201,7 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   /** Returns how many functions changed since the last pass. */
   async #pass(): Promise<number> {
+    const awaited = this.#due.awaited;
     const { through, affected, functions } = await this.#changes.next();
     for (const name of [...(affected ?? this.#changes.names), ...this.#failures.of.keys()])
       this.#due.add(name);
@@ -209,31 +210,33 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#progress.passOver(through, behind);
     this.#deps.onPassedOver?.(through, behind);
     const withNewRecipes: WaitingBuild[] = [];
+    let isCut = false;
     for (const catalog of await this.#readDue(through)) {
       if (this.#stopping) return 0;
-      const isUrgent = this.#due.isUrgent(catalog.name);
-      const visiting = this.#visit(catalog, through, withNewRecipes);
-      const visited = await visiting.catch((error: unknown) => {
+      const mayCut = await this.#visit(catalog, through, withNewRecipes).catch((error: unknown) => {
         for (const { name } of [catalog, ...withNewRecipes]) this.#due.add(name);
         throw error;
       });
       // What came meanwhile may be more urgent than what is left, which waits for the next pass.
-      if (visited === 'built' && !isUrgent && this.#waker.isWoken) break;
+      isCut = mayCut && this.#waker.isWoken;
+      if (isCut) break;
     }
     for (const one of withNewRecipes) this.#new.add(one);
+    this.#due.endWait(awaited.filter((name) => !this.#isBehind(name)));
     const included = Math.min(through, ...this.#left().map((name) => this.#progress.of(name).event));
     if (included > this.#progress.all.event || this.#hasSnapshots) {
       this.#hasSnapshots = false;
       void this.#search.soon(included);
     } else this.#reportPass();
-    return functions;
+    // No rest before the catalogs that are left.
+    return isCut ? 0 : functions;
   }
 
-  /** Returns the catalogs that are due, in their order. */
   async #readDue(through: number): Promise<CatalogRecord[]> {
-    const found = await this.#changes.read([...this.#due.names]);
-    for (const name of [...this.#due.names]) {
-      if (found.has(name)) continue;
+    const names = [...this.#due.names];
+    const found = await this.#changes.read(names);
+    // Not of what became due meanwhile: it was not read.
+    for (const name of names.filter((one) => !found.has(one))) {
       this.#due.delete(name);
       this.#failures.of.delete(name);
       // It was deleted: nobody waits for it.
@@ -243,12 +246,11 @@ export class SnapshotBuilder implements CatalogBuilder {
     return this.#due.inOrder(found.values());
   }
 
-  /** Builds a catalog, or leaves it to a lane. It is due again afterwards only if it waits for something. */
-  async #visit(
-    catalog: CatalogRecord,
-    through: number,
-    withNewRecipes: WaitingBuild[],
-  ): Promise<'built' | 'unchanged' | 'left'> {
+  /**
+   * Builds a catalog, or leaves it to a lane. It is due again afterwards only if it waits for something. Returns whether
+   * it built one that is not urgent.
+   */
+  async #visit(catalog: CatalogRecord, through: number, withNewRecipes: WaitingBuild[]): Promise<boolean> {
     const { store, metrics, onSnapshot } = this.#deps;
     const { name, newest } = catalog;
     if (newest !== undefined) {
@@ -260,13 +262,14 @@ export class SnapshotBuilder implements CatalogBuilder {
     if (this.#large.has(name) || this.#new.has(name)) {
       this.#due.delete(name);
       this.#touched.add(name);
-      return 'left';
+      return false;
     }
     const isBuilt = newest !== undefined && catalog.throughEvent >= through;
     // An older version built it. It is served meanwhile.
     const isOld = newest !== undefined && lacksSegments(newest);
     if (isBuilt && !isOld) this.#failures.of.delete(name);
     const sources = await readSources(store, catalog);
+    const isUrgent = this.#due.isUrgent(catalog);
     // Do not serve a catalog that lacks a source which was never synced.
     const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
     // It is the last one then.
@@ -274,16 +277,16 @@ export class SnapshotBuilder implements CatalogBuilder {
     if (isWaiting) this.#due.add(name);
     if (isWaiting || !this.#failures.isDue(name) || (isBuilt && !isOld)) {
       this.#reach(name, through);
-      return 'unchanged';
+      return false;
     }
     const functions = newest?.functions ?? 0;
     const isNew = catalog.throughEvent === 0;
     const due = isBuilt || isNew ? undefined : await dueBuild(store, catalog, { sources, through });
-    const waiting = { name, through, functions, changed: due?.state.changed?.length ?? functions };
+    const waiting = { name, through, functions, isUrgent, changed: due?.state.changed?.length ?? functions };
     if (isNew) withNewRecipes.push(waiting);
     else if (isBuilt || due?.isLarge === true) this.#large.add(waiting);
     if (isBuilt) this.#reach(name, through);
-    if (isNew || isBuilt || due?.isLarge === true) return 'left';
+    if (isNew || isBuilt || due?.isLarge === true) return false;
     if (due === undefined) this.#failures.of.delete(name);
     else await this.#build(name, due.state);
     // Without a new snapshot, the next pass compresses the one of an older version.
@@ -292,7 +295,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.wake();
     }
     this.#reach(name, through);
-    return due === undefined ? 'unchanged' : 'built';
+    return due !== undefined && !isUrgent;
   }
 
   /** Returns the catalogs that a pass or a lane has yet to build. */
@@ -300,7 +303,6 @@ export class SnapshotBuilder implements CatalogBuilder {
     return [...this.#due.names, ...this.#large.names, ...this.#new.names];
   }
 
-  /** Reports whether a catalog may lack events. */
   #isBehind(name: string): boolean {
     return this.#due.has(name) || this.#failures.of.has(name) || this.#large.has(name) || this.#new.has(name);
   }
@@ -313,7 +315,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   }
 
   async #buildLarge(batch: readonly WaitingBuild[]): Promise<void> {
-    for (const { name, through, changed } of [...batch].sort((a, b) => a.functions - b.functions)) {
+    for (const { name, through, changed } of urgentFirst(batch)) {
       this.#rests.begin('large');
       const started = performance.now();
       if (!this.#stopping) await this.#build(name);

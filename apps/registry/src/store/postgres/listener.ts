@@ -11,6 +11,8 @@ import { clientConfig } from './pool.js';
 export const CHANNEL = 'krmhub';
 /** What migrations/postgres/0031_event_notice.sql sends. */
 const EVENT = /^(\d{1,15}) ([a-z.-]+)(?: (\S+))?(?: (\d{1,15}))?$/;
+/** Events of each publish. Others are read: what they say ends rights, or removes bytes from memory. */
+const TOLD: ReadonlySet<string> = new Set<EventType>(['release.published', 'catalog.cut']);
 /** Milliseconds until the first attempt to connect again; each further one takes twice as long. */
 const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
@@ -104,11 +106,11 @@ export class Listener implements Listening {
   }
 }
 
-/** A notice of another program only has this process read the log. */
+/** A notice of another program can only have this process read the log, or look for a snapshot. */
 function readNotice(payload: string | undefined): Notice {
   if (payload === ABOUT_LEADER) return 'leader';
   const [, sequence, type, catalog, serial] = EVENT.exec(payload ?? '') ?? [];
-  if (sequence === undefined) return 'events';
+  if (sequence === undefined || !TOLD.has(type!)) return 'events';
   const named = defined({ catalog, serial: serial === undefined ? undefined : Number(serial) });
   return { event: { sequence: Number(sequence), type: type as EventType, ...named } };
 }

@@ -56,7 +56,12 @@ export class EventFollower {
 
   /** Applies the events that it was told if they are the next ones, or else those that were committed before the call. */
   async follow(): Promise<void> {
-    const told = this.#told;
+    // A read may have found some of them already.
+    const told = this.#told.filter(({ sequence }) => sequence > this.#last);
+    if (told.length === 0 && this.#told.length > 0 && !this.#mustRead) {
+      this.#told = [];
+      return;
+    }
     const isNext = told.length > 0 && told.every(({ sequence }, at) => sequence === this.#applied + at + 1);
     const mustRead = this.#mustRead || !isNext || told.at(-1)!.sequence > this.#last + MAX_TOLD;
     this.#told = [];

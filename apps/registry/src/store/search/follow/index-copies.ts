@@ -52,6 +52,9 @@ export interface IndexCopy extends Indexed {
   digests: Digest[];
 }
 
+/** The bytes of a copy are not those that were stored. */
+class DamagedCopy extends Error {}
+
 export interface IndexCopiesDeps {
   pieces: PieceStore;
   settings: SettingStore;
@@ -88,7 +91,9 @@ export class IndexCopies {
     } catch (error) {
       // The leader deletes a copy when it has written the next one.
       const now = await this.newest();
-      if (now?.id === copy.id) await this.#forget(copy);
+      // Others can use it if only this process cannot fetch it.
+      const isLost = now?.id === copy.id && (error instanceof DamagedCopy || (await this.#lacksPieces(copy)));
+      if (isLost) await this.#forget(copy).catch(() => undefined);
       if (now === undefined || now.id === copy.id) throw error;
       await this.#fetchPieces(file, now);
     }
@@ -147,6 +152,17 @@ export class IndexCopies {
     });
   }
 
+  /** Reports whether pieces of a copy are lost; false also while nobody can tell. */
+  async #lacksPieces({ id, digests }: IndexCopy): Promise<boolean> {
+    const found = new Set<string>();
+    try {
+      for await (const { name } of this.#deps.pieces.list()) found.add(name);
+    } catch {
+      return false;
+    }
+    return digests.some((_, at) => !found.has(pieceName(id, at)));
+  }
+
   async #forget(copy: IndexCopy): Promise<void> {
     await this.#deps.settings.changeSetting('search-index', JSON.stringify(copy), '');
   }
@@ -160,7 +176,7 @@ export class IndexCopies {
         for (const [at, digest] of waiting) {
           const bytes = await this.#fetchPiece(pieceName(id, at), digest, late);
           if (bytes.byteLength !== Math.min(PIECE_BYTES, size - at * PIECE_BYTES))
-            throw new Error('a piece of it has another size');
+            throw new DamagedCopy('a piece of it has another size');
           await handle.write(bytes, 0, bytes.byteLength, at * PIECE_BYTES);
         }
       };
@@ -180,7 +196,7 @@ export class IndexCopies {
       parts.push(part);
     }
     const packed = Buffer.concat(parts);
-    if (sha256(packed) !== digest) throw new Error('a piece of it does not match its digest');
+    if (sha256(packed) !== digest) throw new DamagedCopy('a piece of it does not match its digest');
     return promisify(gunzip)(packed, { maxOutputLength: PIECE_BYTES });
   }
 
