@@ -157,6 +157,21 @@ describe('a copy of the search index', () => {
     }
   });
 
+  it('is kept for others if one process cannot fetch it', async () => {
+    await publish('First');
+    await leader.synchronizeSearch();
+    expect(await write()).toBeDefined();
+    const before = await store.setting('search-index');
+    pieces.isReachable = false;
+    await startOther();
+    expect(logged.join('')).toContain('filled from the database');
+    expect(await store.setting('search-index')).toBe(before);
+    pieces.isReachable = true;
+    logged = [];
+    await expectSame(await startOther());
+    expect(logged.join('')).not.toContain('filled from the database');
+  });
+
   describe('is not used', () => {
     const reasons: Record<string, [reason: string, damage: () => Promise<unknown>]> = {
       'if there is none': ['there is none', () => change(() => ({ id: 'none' }))],

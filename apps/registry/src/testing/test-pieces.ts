@@ -7,6 +7,8 @@ export class TestPieces implements PieceStore {
   readonly clock: () => Date;
   /** Names that were read. */
   reads: string[] = [];
+  /** Whether pieces can be read. */
+  isReachable = true;
 
   constructor(clock: () => Date = () => new Date()) {
     this.clock = clock;
@@ -17,6 +19,7 @@ export class TestPieces implements PieceStore {
   }
   async *read(name: string): AsyncIterable<Uint8Array> {
     this.reads.push(name);
+    if (!this.isReachable) throw new KrmhubError('unavailable', 'the store cannot be reached');
     const { bytes } = this.pieces.get(name) ?? {};
     if (bytes === undefined) throw new KrmhubError('unavailable', 'a piece is missing');
     yield bytes.subarray(0, 3);
