@@ -199,7 +199,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
   }
 
-  /** Returns how many functions changed since the last pass. */
+  /** Returns how many functions changed since the last pass; 0 if catalogs are left, before which there is no rest. */
   async #pass(): Promise<number> {
     const awaited = this.#due.awaited;
     const { through, affected, functions } = await this.#changes.next();
@@ -228,18 +228,17 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.#hasSnapshots = false;
       void this.#search.soon(included);
     } else this.#reportPass();
-    // No rest before the catalogs that are left.
     return isCut ? 0 : functions;
   }
 
   async #readDue(through: number): Promise<CatalogRecord[]> {
     const names = [...this.#due.names];
     const found = await this.#changes.read(names);
-    // Not of what became due meanwhile: it was not read.
+    // What became due meanwhile was not read.
     for (const name of names.filter((one) => !found.has(one))) {
+      // It was deleted: nobody waits for it.
       this.#due.delete(name);
       this.#failures.of.delete(name);
-      // It was deleted: nobody waits for it.
       this.#reach(name, through);
       this.#deps.metrics.retainCatalogs(this.#changes.names);
     }
