@@ -71,6 +71,11 @@ export function buildSnapshot(
   });
 }
 
+/** Reports whether a catalog lacks a source that was never synced: it is not built, and keeps what it had. */
+export function waitsForSource(sources: readonly SourceRecord[]): boolean {
+  return sources.some(({ checkedAt }) => checkedAt === undefined);
+}
+
 async function readState({ store }: BuildSnapshotDeps, name: string): Promise<BuildState> {
   const throughEvent = await store.lastEvent();
   return { throughEvent, catalog: await store.catalog(name), sources: await store.sources(name) };
@@ -81,7 +86,8 @@ async function tryBuildSnapshot(
   { throughEvent, catalog, sources, changed: named }: BuildState,
 ): Promise<SnapshotRecord | undefined> {
   const { store } = deps;
-  if (catalog === undefined) return undefined;
+  // A recipe that was applied meanwhile can name another source.
+  if (catalog === undefined || waitsForSource(sources)) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) {
     if (lacksSegments(catalog.newest)) await addMissingSegments(deps, catalog.newest);
     return undefined;

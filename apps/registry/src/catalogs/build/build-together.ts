@@ -68,7 +68,10 @@ async function readTogether(
         built(name, throughEvent, await buildSnapshot(deps, name));
         continue;
       }
-      compared.push(await read(catalog, await readSources(store, catalog)));
+      const { sources, isWaiting } = await readSources(store, catalog);
+      // Its recipe was applied meanwhile, so it is due again.
+      if (isWaiting) built(name, throughEvent, undefined);
+      else compared.push(await read(catalog, sources));
     } catch (error) {
       await failed(name, error);
     }

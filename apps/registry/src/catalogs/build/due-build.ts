@@ -9,7 +9,7 @@ import {
 import type { FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import { storedRecipe } from '../stored-recipe.js';
-import { type BuildState, lacksSegments } from './build-snapshot.js';
+import { type BuildState, lacksSegments, waitsForSource } from './build-snapshot.js';
 
 /** Events of snapshots after which a catalog is built through them, so that they are not read again. */
 const MAX_SNAPSHOT_EVENTS = 100;
@@ -36,9 +36,16 @@ export async function dueBuild(
   return { isLarge: await isLarge(store, catalog, { sources, changed }), state: { ...state, changed } };
 }
 
-/** Returns the sources of a catalog. Most recipes have none that are upstream catalogs, and so no rows of them. */
-export async function readSources(store: SourceReader, catalog: CatalogRecord): Promise<SourceRecord[]> {
-  return mayHaveSources(catalog) ? store.sources(catalog.name) : [];
+/**
+ * Returns the sources of a catalog, and whether it waits for one of them. Most recipes have none that are upstream
+ * catalogs, and so no rows of them.
+ */
+export async function readSources(
+  store: SourceReader,
+  catalog: CatalogRecord,
+): Promise<{ sources: SourceRecord[]; isWaiting: boolean }> {
+  const sources = mayHaveSources(catalog) ? await store.sources(catalog.name) : [];
+  return { sources, isWaiting: waitsForSource(sources) };
 }
 
 function mayHaveSources(catalog: CatalogRecord): boolean {

@@ -267,10 +267,8 @@ export class SnapshotBuilder implements CatalogBuilder {
     // An older version built it. It is served meanwhile.
     const isOld = newest !== undefined && lacksSegments(newest);
     if (isBuilt && !isOld) this.#failures.of.delete(name);
-    const sources = await readSources(store, catalog);
+    const { sources, isWaiting } = await readSources(store, catalog);
     const isUrgent = this.#due.isUrgent(catalog);
-    // Do not serve a catalog that lacks a source which was never synced.
-    const isWaiting = sources.some(({ checkedAt }) => checkedAt === undefined);
     // It is the last one then.
     this.#due.delete(name);
     if (isWaiting) this.#due.add(name);
