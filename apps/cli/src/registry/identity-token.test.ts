@@ -133,9 +133,9 @@ describe('a token that a job gives', () => {
     ],
     [token(`${audience}/`), `is for the audience "${audience}/"`],
     [token([[audience]]), `is for the audience ["${audience}"]`],
-    [token(undefined), 'is no token of a CI provider'],
-    ['krmhub_secret', 'is no token of a CI provider'],
-    [`a.${encode(null)}.b`, 'is no token of a CI provider'],
+    [token(undefined), 'is not a token of a CI provider'],
+    ['krmhub_secret', 'is not a token of a CI provider'],
+    [`a.${encode(null)}.b`, 'is not a token of a CI provider'],
   ] as const)('is sent to no other one, which could use it there: %s', async ([given, why]) => {
     await expect(ask(given)).rejects.toMatchObject({
       code: 'unauthorized',

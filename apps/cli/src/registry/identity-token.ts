@@ -45,7 +45,7 @@ function forAudience(io: Io, token: string, audience: string, from: string): str
   const isGitlab = io.env.GITLAB_CI === 'true';
   const what =
     found === undefined
-      ? 'is no token of a CI provider'
+      ? 'is not a token of a CI provider'
       : `is for the audience ${JSON.stringify(found)}, not for ${JSON.stringify(audience)}`;
   throw new KrmhubError('unauthorized', `the token in ${from} ${what}`, {
     hint: (isGitlab && identityTokenHint(io, audience)) || `Request a token with the audience ${audience}.`,

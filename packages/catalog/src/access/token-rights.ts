@@ -22,7 +22,7 @@ export function rightsWithin(
   };
 }
 
-/** Returns what of a grant the scopes of a token permit: whoever may change something may also read it. */
+/** Returns what of a grant the scopes of a token permit: a token that may change something may also read it. */
 function permitted({ may, in: object }: Omit<Grant, 'team'>, { scopes }: Limits): Grant['may'] {
   const permits = (action: Grant['may'][number]): boolean => {
     if (action === 'read') return readsForTeam(scopes);

@@ -6,7 +6,7 @@ import { DueCatalogs } from './due-catalogs.js';
 
 const sized = (name: string, functions: number) => ({ name, newest: { functions } as SnapshotRecord });
 
-it('puts those first that somebody waits for, then the one that waits longest, then small ones', () => {
+it('puts those first that clients wait for, then the one that waits longest, then small ones', () => {
   const due = new DueCatalogs();
   const catalogs = [sized('large', 900), sized('medium', 50), sized('small', 1), sized('awaited', 500)];
   for (const { name } of catalogs) due.add(name);

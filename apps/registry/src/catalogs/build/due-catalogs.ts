@@ -27,17 +27,17 @@ export class DueCatalogs {
     this.#awaited.delete(name);
   }
 
-  /** Somebody waits for these: they go first, once they are due. */
+  /** Clients wait for these: they go first, once they are due. */
   expedite(names: readonly string[]): void {
     for (const name of names) this.#awaited.add(name);
   }
 
-  /** Catalogs that somebody waits for, or waited for since the last `endWait`. */
+  /** Catalogs that clients wait for, or waited for since the last `endWait`. */
   get awaited(): string[] {
     return [...this.#awaited];
   }
 
-  /** These have all that anybody waited for. */
+  /** These have what clients waited for. */
   endWait(names: readonly string[]): void {
     for (const name of names) this.#awaited.delete(name);
   }

@@ -199,7 +199,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
   }
 
-  /** Returns how many functions changed since the last pass; 0 if catalogs are left, before which there is no rest. */
+  /** Returns how many functions changed since the last pass; 0 if catalogs are left, so that they need not wait. */
   async #pass(): Promise<number> {
     const awaited = this.#due.awaited;
     const { through, affected, functions } = await this.#changes.next();

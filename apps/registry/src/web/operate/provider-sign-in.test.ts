@@ -327,7 +327,7 @@ describe('a sign-in that was not begun here', () => {
     expect(response.status).toBe(403);
     expect(await response.text()).toContain('The user &quot;Alice Example&quot; is suspended');
     expect(again.cookie).not.toContain('krmhub-user');
-    // Whoever tries that in vain stays signed in.
+    // A user who is refused stays signed in.
     const admin = newBrowser();
     await admin.signIn((await registry.token({})).secret);
     expect((await signIn(admin)).status).toBe(403);

@@ -23,8 +23,8 @@ export interface EventFollowerDeps {
  * Follows the event log, to which all processes of a database append. One writer at a time numbers events and commits,
  * so an event is never committed after one with a higher sequence.
  *
- * Notices tell the events, mostly without a gap, so that they need not be read. But whoever may connect to the database
- * can send one. So each read begins after the last event that was read, and applies those that were told again.
+ * Notices tell the events, mostly without a gap, so that they need not be read. But every client that may connect to the
+ * database can send one. So each read begins after the last event that was read, and applies those that were told again.
  */
 export class EventFollower {
   readonly #deps: EventFollowerDeps;

@@ -16,7 +16,7 @@ import type { FollowedEvent, Listening, SharedDatabase } from './shared-database
 const POLL_MS = 250;
 /** Milliseconds between two looks while notifications come: the connection is checked, and says if it breaks. */
 const BACKUP_MS = 60_000;
-/** As `BACKUP_MS`, for the event log: rights that ended elsewhere must end here within a minute. */
+/** As `BACKUP_MS`, for the event log: rights that ended in another process must end here within a minute. */
 const BACKUP_OF_EVENTS_MS = 30_000;
 /** Milliseconds after the last look at the event log for which a process counts on what it knows. */
 const CURRENT_MS = 55_000;

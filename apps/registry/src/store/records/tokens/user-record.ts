@@ -41,7 +41,7 @@ export function wasRemoved({ directorySuspendedAt, directoryGroups }: UserRow): 
   return directorySuspendedAt !== null && directoryGroups === null;
 }
 
-/** Rejects with `forbidden` if a user is suspended now: whoever signs in can have been read before. */
+/** Rejects with `forbidden` if a user is suspended now: the caller can have read the user before. */
 export function* refuseSuspended(id: string): Work<void> {
   const row = yield* userById.first({ id });
   const user = row && userRecord(row);
