@@ -92,10 +92,17 @@ describe('a locked function', () => {
     const kind = await published('1.0.0');
     const lock = await locked(kind);
     const io = testIo({ cwd: opened.folder, env: opened.env() });
-    for (const frozen of [true, false]) {
+    const misspelled = `${opened.catalogUrl()}x`;
+    const exact = `--trusted-catalog ${opened.catalogUrl()}@${lock.catalogs[0]!.digest}`;
+    for (const [frozen, trustedCatalogs, hint] of [
+      [true, [], exact],
+      [false, [], exact],
+      [true, [misspelled], `--trusted-catalog names ${misspelled}, not this catalog. Review it with`],
+      [false, [misspelled], `--trusted-catalog names ${misspelled}, not this catalog. Review it with`],
+    ] as const) {
       const resolver = await openResolver(consumePorts(io), {
         catalogs: [],
-        trustedCatalogs: [],
+        trustedCatalogs,
         offline: false,
         ...withLock(lock, frozen),
       });
@@ -106,7 +113,7 @@ describe('a locked function', () => {
       };
       await expect(resolver.resolve(request)).rejects.toMatchObject({
         ...untrusted('no option trusts it'),
-        hint: expect.stringContaining(`--trusted-catalog ${opened.catalogUrl()}@${lock.catalogs[0]!.digest}`),
+        hint: expect.stringContaining(hint),
       });
       await resolver.close();
     }

@@ -114,6 +114,18 @@ describe('a catalog that a kustomization names', () => {
     }
   });
 
+  it('is refused with what the options name instead', async () => {
+    const url = `${opened.proxy.url}/catalogs/default`;
+    const options = trusting(`${opened.proxy.url}/catalogs/defualt`, './other.yaml');
+    const instead = `--trusted-catalog names ${opened.proxy.url}/catalogs/defualt, ./other.yaml, not this catalog.`;
+    for (const text of [url, 'catalog.yaml']) {
+      const refusal = resolve({ ...named(text), ...options });
+      await expect(refusal).rejects.toMatchObject(untrusted(`${instead} Review it with`));
+    }
+    const another = resolve({ ...named(url), ...trusting(`${url}@${OTHER}`) });
+    await expect(another).rejects.toMatchObject({ hint: expect.not.stringContaining('not this catalog') });
+  });
+
   it.each([
     ['another file', 'catalog.yaml'],
     ['another file of the same name', './app/base/catalog.yaml'],

@@ -124,7 +124,9 @@ async function useFrozen(
   const trustedBy =
     catalog.address.type === 'file' && grants.length === 0
       ? (await context.open(catalog)).trustedBy
-      : await requireLockedTrust(context, grants, located);
+      : await requireLockedTrust(context, grants, located).catch((error: unknown) => {
+          throw trust.explain(error, catalog);
+        });
   await checkFrozen(context, trust, request, located);
   return { trustedBy, warnings: [], ...(await lockedSchema(context, trust, request, located)) };
 }

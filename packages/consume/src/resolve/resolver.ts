@@ -136,7 +136,9 @@ export class CatalogResolver implements Resolver {
     const key = JSON.stringify([catalog.identity, catalog.digest, catalog.reference.namedBy]);
     let opening = this.#opened.get(key);
     if (opening === undefined) {
-      opening = openCatalog(this.#context, this.#trust, catalog);
+      opening = openCatalog(this.#context, this.#trust, catalog).catch((error: unknown) => {
+        throw this.#trust.explain(error, catalog);
+      });
       this.#opened.set(key, opening);
     }
     return opening;

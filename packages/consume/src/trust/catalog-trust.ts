@@ -40,8 +40,11 @@ export interface CatalogDigests {
 /** The catalogs that the options of a command, the environment, and the trust file trust by their references. Throws `usage` for an invalid reference. */
 export class OptionTrust {
   readonly #trusted: { catalog: NamedCatalog; by: string }[];
+  /** As the user wrote them. */
+  readonly #named: readonly string[];
 
   constructor(io: Environment & WorkingFolder, options: CatalogOptions) {
+    this.#named = options.trustedCatalogs;
     const parse = (texts: readonly string[], by: string) =>
       texts.map((text) => ({ catalog: parseCatalog(io, { text, folder: io.cwd }), by }));
     this.#trusted = [
@@ -56,6 +59,16 @@ export class OptionTrust {
     return this.#trusted
       .filter(({ catalog }) => catalog.identity === identity)
       .map(({ catalog: { digest }, by }) => ({ by, ...defined({ digest }) }));
+  }
+
+  /** Adds to the refusal of a catalog what `--trusted-catalog` names instead: it may be misspelled. */
+  explain(refusal: unknown, catalog: NamedCatalog): unknown {
+    const isMissing =
+      refusal instanceof KrmhubError && refusal.code === 'untrusted' && this.grants(catalog).length === 0;
+    if (!isMissing || this.#named.length === 0) return refusal;
+    const { message, hint = '', cause } = refusal;
+    const named = escapeControls(`--trusted-catalog names ${this.#named.join(', ')}, not this catalog.`);
+    return new KrmhubError('untrusted', message, { hint: `${named} ${hint}`, cause });
   }
 }
 
