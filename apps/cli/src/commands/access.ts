@@ -80,7 +80,7 @@ function registerCheck(access: Command, io: Io): void {
   withOutput(withRegistry(access.command('check')))
     .summary('Explain a decision (admin).')
     .description('Print whether an actor may do something, and which rule says so (admin).')
-    .argument('<actor>', 'ID or name of a token, anonymous, internal, or team:NAME.')
+    .argument('<actor>', 'ID or name of a token, anonymous, internal, team:NAME, or user:ID.')
     .addArgument(new Argument('<action>', 'What to do.').choices([...TOKEN_SCOPES, 'own']))
     .argument('<object>', 'GROUP, GROUP/KIND, catalog:NAME, repository:NAME, or registry.')
     .addHelpText(
@@ -90,7 +90,8 @@ The exit code is 0 if it is allowed, and 1 if it is not.
 
 Examples:
   krmhub access check admin publish new.example.com
-  krmhub access check anonymous read catalog:default`,
+  krmhub access check anonymous read catalog:default
+  krmhub access check team:platform publish labels.example.com`,
     )
     .action(async (actor: string, action: string, object: string, options: AccessOptions) => {
       const { checkAccess } = await import('../registry/access.js');

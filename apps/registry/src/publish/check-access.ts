@@ -1,6 +1,7 @@
 import type { AccessCheck, AccessDecision } from '@krmhub/api/model';
 import {
   type AccessObject,
+  type AccessRules,
   type Actor,
   ANONYMOUS,
   can,
@@ -17,6 +18,7 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { suggest } from '@krmhub/schema/suggest';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { tokenProblem, withConfirmedGroups, withCurrentGroups } from '../http/auth/tokens.js';
@@ -94,7 +96,7 @@ async function findActor(
   const [token, second] = usable.length > 0 ? usable : named;
   if (token === undefined) {
     throw new KrmhubError('not-found', `token ${JSON.stringify(text)} not found`, {
-      hint: 'List the tokens: krmhub token list. Other actors: anonymous, internal, team:NAME, user:ID.',
+      hint: `${nearActor(rules, tokens, text)}List the tokens: krmhub token list. Other actors: anonymous, internal, team:NAME, user:ID.`,
     });
   }
   if (second !== undefined && usable.length > 0) {
@@ -105,6 +107,19 @@ async function findActor(
   const is = problem(token);
   const actor = tokenActor(rules, withCurrentGroups(token, now, config));
   return { actor, problem: is && `the token is ${is}` };
+}
+
+/** Names the most similar actor: teams are often written without their prefix. */
+function nearActor(rules: AccessRules, tokens: readonly TokenRecord[], text: string): string {
+  const team = suggest(
+    text,
+    rules.document.teams.map(({ name }) => name),
+  );
+  const near =
+    team === undefined
+      ? suggest(text, ['anonymous', 'internal', ...tokens.map(({ name }) => name)])
+      : `team:${team}`;
+  return near === undefined ? '' : `Did you mean ${near}? `;
 }
 
 function userProblem(user: UserRecord, current: UserRecord): string | undefined {

@@ -271,6 +271,22 @@ describe('a check of access', () => {
     ]).toMatchSnapshot();
   });
 
+  it.each([
+    ['red', 'Did you mean team:red? '],
+    ['gren', 'Did you mean team:green? '],
+    ['Anonymous', 'Did you mean anonymous? '],
+    ['deploi', 'Did you mean deploy? '],
+    ['somebody-else', ''],
+  ])('names the actor that may be meant by %s', async (actor, near) => {
+    await apply(OWNED);
+    await registry.token({ name: 'deploy' });
+    const { status, body } = await check(actor, 'read', 'example.com');
+    expect([status, body.detail]).toEqual([404, `token "${actor}" not found`]);
+    expect(body.hint).toBe(
+      `${near}List the tokens: krmhub token list. Other actors: anonymous, internal, team:NAME, user:ID.`,
+    );
+  });
+
   it('asks which of two tokens with a name is meant', async () => {
     const first = await registry.token({ name: 'ci' });
     const second = await registry.token({ name: 'ci' });

@@ -85,7 +85,7 @@ describe('a folder of function metadata', () => {
     expect(images(found)).toEqual([
       'registry.example.com/fn/a:v1.0.0',
       'b/metadata.yaml: image: the image registry.example.com/fn/b has no tag, and the release is unknown',
-      expect.stringMatching(/^broken\.yaml: the text ends inside/),
+      expect.stringMatching(/^broken\.yaml: a list in brackets is not closed/),
       'latin1.yaml: it is not UTF-8',
     ]);
   });

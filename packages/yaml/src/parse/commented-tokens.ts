@@ -6,6 +6,8 @@ import { TOKEN, type Token } from './tokens.js';
 
 /** Takes tokens from the scanner, and collects the comments at them for the next node. */
 export abstract class CommentedTokens {
+  /** The offset of the bracket or brace around what is parsed. */
+  protected opened: number | undefined;
   protected readonly options: ParseOptions;
   // Comments of tokens that the parser has seen, for the next node.
   protected head = '';
@@ -59,7 +61,7 @@ export abstract class CommentedTokens {
 
   protected fail(reason: string, { start, end, row }: Token, limit?: ExceededLimit): never {
     const column = start - this.scanner.text.lastIndexOf('\n', start - 1);
-    throw new YamlProblem(reason, row + 1, { column, range: [start, end], limit });
+    throw new YamlProblem(reason, row + 1, { column, range: [start, end], opened: this.opened, limit });
   }
 }
 

@@ -52,6 +52,8 @@ export class Cursor {
   protected column = 0;
   /** Line breaks since the last character that is not blank. */
   protected newlines = 0;
+  /** The offset of the innermost bracket, brace, or quote that is open. */
+  protected opened: number | undefined;
 
   constructor(text: string, { start, strict }: ParseOptions) {
     this.text = text;
@@ -124,6 +126,6 @@ export class Cursor {
 
   protected fail(reason: string, row = this.row, start = this.pos, end = start + 1): never {
     const column = row === this.row ? { column: this.column + 1 } : {};
-    throw new YamlProblem(reason, row + 1, { ...column, range: [start, end] });
+    throw new YamlProblem(reason, row + 1, { ...column, range: [start, end], opened: this.opened });
   }
 }

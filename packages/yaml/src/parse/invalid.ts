@@ -9,16 +9,19 @@ export class YamlProblem extends Error {
   readonly hint: string | undefined;
   /** The offsets of what is wrong. Undefined: only the line is known. */
   readonly range: readonly [start: number, end: number] | undefined;
+  /** The offset of the innermost bracket, brace, or quote that is open there. */
+  readonly opened: number | undefined;
   /** The limit that was exceeded. Undefined: the syntax is invalid. */
   readonly limit: ExceededLimit | undefined;
 
-  constructor(reason: string, row: number, { column, hint, range, limit }: ProblemDetails = {}) {
+  constructor(reason: string, row: number, { column, hint, range, opened, limit }: ProblemDetails = {}) {
     super(reason);
     this.reason = reason;
     this.row = row;
     this.column = column;
     this.hint = hint;
     this.range = range;
+    this.opened = opened;
     this.limit = limit;
   }
 }
@@ -29,6 +32,7 @@ interface ProblemDetails {
   column?: number;
   hint?: string;
   range?: readonly [start: number, end: number];
+  opened?: number | undefined;
   limit?: ExceededLimit | undefined;
 }
 /** What is read, for messages: a file, or something that has a name only. */

@@ -246,7 +246,7 @@ export class NodeParser extends CommentedTokens {
   }
 
   private flowSequence(list: ResourceNode): void {
-    this.take();
+    const outer = this.open();
     for (let first = true; ; first = false) {
       let token = this.peek();
       if (token.type === TOKEN.flowSequenceEnd) break;
@@ -258,6 +258,7 @@ export class NodeParser extends CommentedTokens {
       if (token.type === TOKEN.flowSequenceEnd) break;
       list.content.push(token.type === TOKEN.key ? this.flowPair(token) : this.node(false, false));
     }
+    this.opened = outer;
     this.endCollection(list);
   }
 
@@ -298,7 +299,7 @@ export class NodeParser extends CommentedTokens {
 
   private flowMapping(map: ResourceNode): void {
     const { content } = map;
-    this.take();
+    const outer = this.open();
     for (let first = true; ; first = false) {
       let token = this.peek();
       if (token.type === TOKEN.flowMappingEnd) break;
@@ -330,7 +331,16 @@ export class NodeParser extends CommentedTokens {
       this.countKeys(map, token);
       moveFoot(key, value);
     }
+    this.opened = outer;
     this.endCollection(map);
+  }
+
+  /** Takes a bracket or brace, and returns the one around it. */
+  private open(): number | undefined {
+    const { opened } = this;
+    this.opened = this.peek().start;
+    this.take();
+    return opened;
   }
 }
 

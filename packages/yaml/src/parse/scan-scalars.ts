@@ -12,6 +12,7 @@ import {
   SPACE,
   TAB,
 } from './cursor.js';
+import { OUTSIDE_QUOTES } from './outside.js';
 import { ending, PropertyScanner } from './scan-properties.js';
 import { TOKEN, Token } from './tokens.js';
 
@@ -176,6 +177,8 @@ export abstract class ScalarScanner extends PropertyScanner {
     const start = this.pos;
     const startRow = this.row;
     const single = quote === 0x27;
+    const { opened } = this;
+    this.opened = start;
     this.skip(1);
     let value = '';
     for (;;) {
@@ -205,6 +208,7 @@ export abstract class ScalarScanner extends PropertyScanner {
       value += this.scanGap(escapedBreak);
     }
     this.skip(1);
+    this.opened = opened;
     const style = single ? STYLE.singleQuoted : STYLE.doubleQuoted;
     return ending(this.pos, new Token(TOKEN.scalar, start, startRow, value, style));
   }
@@ -243,7 +247,7 @@ export abstract class ScalarScanner extends PropertyScanner {
       lineStart = this.pos;
       broken = true;
     }
-    this.checkIndent(lineStart, 'a quoted string is not closed');
+    this.checkIndent(lineStart, OUTSIDE_QUOTES);
     return leadingBreak === '' ? breaks : folded(leadingBreak, breaks);
   }
 

@@ -1,5 +1,6 @@
 import { STYLE } from '../nodes/node.js';
 import { END, isBlank, isBreak, isFlowIndicator, isGap, SPACE, TAB } from './cursor.js';
+import { OUTSIDE_BRACES, OUTSIDE_BRACKETS } from './outside.js';
 import { newKey, TokenQueue } from './token-queue.js';
 import { TOKEN, Token } from './tokens.js';
 
@@ -187,7 +188,7 @@ export class Scanner extends TokenQueue {
 
   protected unclosed(): string {
     const { inBraces } = this.simpleKeys[this.simpleKeys.length - 1]!;
-    return `did not find expected ',' or '${inBraces ? '}' : ']'}'`;
+    return inBraces ? OUTSIDE_BRACES : OUTSIDE_BRACKETS;
   }
 
   /** A comment beside the first dash of a list is above the content that follows. */
@@ -243,7 +244,8 @@ export class Scanner extends TokenQueue {
 
   private fetchFlowStart(type: number): void {
     this.saveSimpleKey();
-    this.simpleKeys.push(newKey(type === TOKEN.flowMappingStart));
+    this.simpleKeys.push(newKey(type === TOKEN.flowMappingStart, this.pos));
+    this.opened = this.pos;
     this.flowLevel++;
     this.simpleKeyAllowed = true;
     this.fetchIndicator(type);
@@ -254,6 +256,7 @@ export class Scanner extends TokenQueue {
     if (this.flowLevel > 0) {
       this.flowLevel--;
       this.simpleKeys.pop();
+      this.opened = this.simpleKeys[this.simpleKeys.length - 1]!.opened;
     }
     this.simpleKeyAllowed = false;
     this.fetchIndicator(type);

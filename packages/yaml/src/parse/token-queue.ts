@@ -12,6 +12,8 @@ interface SimpleKey {
   possible: boolean;
   /** Whether it is in braces, where a key of YAML 1.2 may have several lines. */
   readonly inBraces: boolean;
+  /** The offset of the bracket or brace around it. */
+  readonly opened: number | undefined;
   required: boolean;
   /** The number of the token, counted from the start of the text. */
   token: number;
@@ -132,6 +134,6 @@ export abstract class TokenQueue extends CommentScanner {
   }
 }
 
-export function newKey(inBraces = false): SimpleKey {
-  return { possible: false, inBraces, required: false, token: 0, pos: 0, row: 0, column: 0 };
+export function newKey(inBraces = false, opened?: number): SimpleKey {
+  return { possible: false, inBraces, opened, required: false, token: 0, pos: 0, row: 0, column: 0 };
 }

@@ -42,7 +42,7 @@ describe('values', () => {
   it('keeps the documents around an invalid document', () => {
     const { documents, diagnostics } = read('a: 1\n---\nb: [1\n---\nc: 3\n');
     expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { c: 3 }]);
-    expect(diagnostics.map(at)).toEqual(['yaml/syntax 4:1']);
+    expect(diagnostics.map(at)).toEqual(['yaml/syntax 3:4']);
   });
 });
 
@@ -74,7 +74,7 @@ describe('invalid YAML', () => {
     ['a: 1\nb: \u0000\n', 'yaml/control-character 2:4'],
     ['a: b\rc: d\n', 'yaml/control-character 1:5'],
     ['a: "x\u2028y"\n', 'yaml/control-character 1:6'],
-    ['a: "open\n', 'yaml/syntax 2:1'],
+    ['a: "open\n', 'yaml/syntax 1:4'],
     ['a:\n\tb: 1\n', 'yaml/syntax 2:1'],
     ['a: b: c\n', 'yaml/syntax 1:4'],
   ];

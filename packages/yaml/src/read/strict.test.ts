@@ -16,7 +16,9 @@ const SPACE = 'a comment needs a space before its #';
 const NO_LIST = 'an indented list or mapping cannot be inside [] or {}';
 const TAB = 'a tab is used for indentation; YAML allows only spaces';
 const OPEN_LIST = 'a list in brackets is not closed with ]';
+const OPEN_MAPPING = 'a mapping in braces is not closed with }';
 const OPEN_QUOTE = 'a quoted string is not closed';
+const OR_INDENTATION = ', or a line in it is not indented';
 const INDENTATION = 'the indentation does not match the surrounding lines';
 const COLON = 'a space is missing after the colon';
 const PROPERTY = 'a tag or anchor needs a space after it';
@@ -35,13 +37,13 @@ describe('what go-yaml reads', () => {
     ['an unknown directive', '%A b # c\n---\na: b\n', '1:1 directives (%) are not allowed'],
     ['tabs for indentation in brackets', '- [\n\ta,\n b\n ]\n', `2:1 ${TAB}`],
     ['tabs for indentation in quotes', 'a: "b\n\tc"\n', `2:1 ${TAB}`],
-    ['brackets without indentation', 'a: [b,\nc]\n', `2:1 ${OPEN_LIST}`],
-    ['a word in brackets without indentation', 'a: [b\nc]\n', `2:1 ${OPEN_LIST}`],
-    ['a comma without indentation', 'a: [b\n, c]\n', `2:1 ${OPEN_LIST}`],
-    ['the last bracket left of its block', 'a:\n  b: [\n    c\n]\n', `4:1 ${OPEN_LIST}`],
-    ['quotes without indentation', 'a: "b\nc"\n', `2:1 ${OPEN_QUOTE}`],
-    ['a last quote without indentation', "a: 'b\n\n'\n", `3:1 ${OPEN_QUOTE}`],
-    ['an escaped line break without indentation', 'a: "b\\\nc"\n', `2:1 ${OPEN_QUOTE}`],
+    ['brackets without indentation', 'a: [b,\nc]\n', `1:4 ${OPEN_LIST}${OR_INDENTATION}`],
+    ['a word in brackets without indentation', 'a: [b\nc]\n', `1:4 ${OPEN_LIST}${OR_INDENTATION}`],
+    ['a comma without indentation', 'a: [b\n, c]\n', `1:4 ${OPEN_LIST}${OR_INDENTATION}`],
+    ['the last bracket left of its block', 'a:\n  b: [\n    c\n]\n', `2:6 ${OPEN_LIST}${OR_INDENTATION}`],
+    ['quotes without indentation', 'a: "b\nc"\n', `1:4 ${OPEN_QUOTE}${OR_INDENTATION}`],
+    ['a last quote without indentation', "a: 'b\n\n'\n", `1:4 ${OPEN_QUOTE}${OR_INDENTATION}`],
+    ['an escaped line break without indentation', 'a: "b\\\nc"\n', `1:4 ${OPEN_QUOTE}${OR_INDENTATION}`],
     ['first lines of a block with more spaces', 'a: >\n   \n # b\n', `3:2 ${INDENTATION}`],
     ['a block at the column of its dash', '-\n|\n  a\n', `2:1 ${INDENTATION}`],
     ['a colon before a bracket, which only go-yaml takes for text', '{a:}\n', `1:3 ${COLON}`],
@@ -56,7 +58,7 @@ describe('what go-yaml reads', () => {
     ['a key with a type', '!!int 1: b\n', '1:7 the value does not match its tag !!int'],
     ['a number that a tag makes text', 'a: ! 12\n', '1:6 "12" after ! is a string, and not to Go parsers'],
     ['the same with an anchor', 'a: &b ! 1\n', '1:9 "1" after ! is a string, and not to Go parsers'],
-    ['a bracket in quotes without indentation', 'a: {b: "c\n}"}\n', `2:1 ${OPEN_QUOTE}`],
+    ['a bracket in quotes without indentation', 'a: {b: "c\n}"}\n', `1:8 ${OPEN_QUOTE}${OR_INDENTATION}`],
   ])('is refused: %s', (_, text, problem) => {
     expect(read(text)).toBe(problem);
     expect(readMachineYaml(bytes(text), { file: 'f' }).documents).toEqual([]);
@@ -107,11 +109,21 @@ describe('syntax errors', () => {
     ['- a\nb: c\n', '2:1 a list item has no dash'],
     ['a: {b: c d: e}\n', '1:11 a comma is missing between two items'],
     ['a: {b: "c" d: e}\n', '1:12 a comma is missing between two items'],
-    ['a: {b: c\nd: e\n', '2:1 a mapping in braces is not closed with }'],
+    ['a: {b: c\nd: e\n', `1:4 ${OPEN_MAPPING}${OR_INDENTATION}`],
+    ['a: {b: {c: d}\ne: f\n', `1:4 ${OPEN_MAPPING}${OR_INDENTATION}`],
+    ['a: {b: [c, d}\n', `1:8 ${OPEN_LIST}`],
+    ['a:\n  - {b: c\n---\nd: e\n', `2:5 ${OPEN_MAPPING}${OR_INDENTATION}`],
+    ['{\n  "a": "x"\n  "b": 2\n}\n', `3:3 a comma is missing before this line, or ${OPEN_MAPPING}`],
+    ['[\n  "a"\n  "b"\n]\n', `3:3 a comma is missing before this line, or ${OPEN_LIST}`],
     ['[a, , b]\n', '1:5 extra comma'],
-    ['a: {b', '1:6 a mapping in braces is not closed with }'],
-    ['a: [', '1:5 the text ends inside a bracket, a brace, or a quoted string'],
-    ['a: "b\n', `2:1 ${OPEN_QUOTE}`],
+    ['a: {b', `1:4 ${OPEN_MAPPING}`],
+    ['a: {b: [c]', `1:4 ${OPEN_MAPPING}`],
+    ['a: {b: ', `1:4 ${OPEN_MAPPING}`],
+    ['a: [', `1:4 ${OPEN_LIST}`],
+    ['a: [{b: c}, "d", ', `1:4 ${OPEN_LIST}`],
+    ['a: "b\n', `1:4 ${OPEN_QUOTE}`],
+    ['a: ["b", "c\n', `1:10 ${OPEN_QUOTE}`],
+    ['a: "b\n---\nc: d\n', `1:4 ${OPEN_QUOTE}${OR_INDENTATION}`],
     ['a: @b\n', '1:4 unquoted text may not begin with this character'],
     ['a: & b\n', '1:4 an anchor or alias has no name'],
     ['a: &b &c d\n', '1:7 a value can have only one anchor'],
@@ -129,8 +141,8 @@ describe('syntax errors', () => {
     const { documents, diagnostics, placeholders } = readYaml(bytes(text), { file: 'f' });
     expect(documents.map(({ value }) => value)).toEqual([{ c: 'yes' }, { d: 1 }]);
     expect(diagnostics.map(({ code, range }) => `${code} ${range!.start.line}`)).toEqual([
-      'yaml/syntax 2',
-      'yaml/syntax 4',
+      'yaml/syntax 1',
+      'yaml/syntax 3',
       'yaml/ambiguous-scalar 5',
       'yaml/duplicate-key 8',
     ]);

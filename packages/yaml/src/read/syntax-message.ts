@@ -1,10 +1,14 @@
 import type { YamlProblem } from '../parse/invalid.js';
+import { OUTSIDE_BRACES, OUTSIDE_BRACKETS, OUTSIDE_QUOTES } from '../parse/outside.js';
 import type { Offsets } from './locate.js';
 
 const TAB = 'a tab is used for indentation; YAML allows only spaces';
 const NESTED = 'a mapping or list cannot begin here; text with a colon or dash requires quotes';
 const ESCAPE = 'this escape does not exist in double-quoted strings';
 const QUOTE = 'a quoted string is not closed';
+const LIST = 'a list in brackets is not closed with ]';
+const MAPPING = 'a mapping in braces is not closed with }';
+const OR_INDENTATION = ', or a line in it is not indented';
 const BLOCK_HEADER = 'only an indentation digit, + or - may follow | or >';
 const PROPERTY = 'a tag or anchor needs a space after it';
 const NO_COLON = 'a key has no colon after it';
@@ -22,8 +26,6 @@ const BY_REASON: Readonly<Record<string, string>> = {
   'found unknown escape character': ESCAPE,
   'did not find expected hexdecimal number': ESCAPE,
   'found invalid Unicode character escape code': ESCAPE,
-  'found unexpected end of stream': QUOTE,
-  'found unexpected document indicator': QUOTE,
   'did not find expected comment or line break': BLOCK_HEADER,
   'found an indentation indicator equal to 0': BLOCK_HEADER,
   'did not find expected whitespace or line break': PROPERTY,
@@ -37,7 +39,7 @@ const MAX_KEY_LENGTH = 1_024;
 
 /** The code, the message, and the offsets of a syntax error in the text. */
 export function describeSyntaxError(
-  { reason, range = [0, 1] }: YamlProblem,
+  { reason, range = [0, 1], opened }: YamlProblem,
   text: string,
 ): { code: 'yaml/syntax' | 'yaml/non-string-key'; message: string; offsets: Offsets } {
   const [start, end] = range;
@@ -45,6 +47,8 @@ export function describeSyntaxError(
   const isFirst = /^ *$/.test(before);
   const character = text[start];
   const at = (message: string, offsets = range) => ({ code: 'yaml/syntax', message, offsets }) as const;
+  // What is not closed is named where it was opened: behind it can be many lines.
+  const unclosed = (message: string) => at(message, opened === undefined ? range : [opened, opened + 1]);
   const emptyKey = {
     code: 'yaml/non-string-key',
     message: 'an empty key is not a string',
@@ -73,15 +77,24 @@ export function describeSyntaxError(
     case "did not find expected ',' or ']'":
     case "did not find expected ',' or '}'": {
       const isList = reason.endsWith("']'");
-      const isOpen = character === undefined || isFirst || character === (isList ? '}' : ']');
-      if (!isOpen) return at('a comma is missing between two items');
-      return at(
-        isList ? 'a list in brackets is not closed with ]' : 'a mapping in braces is not closed with }',
-      );
+      if (character === undefined || character === (isList ? '}' : ']'))
+        return unclosed(isList ? LIST : MAPPING);
+      const where = isFirst ? 'before this line' : 'between two items';
+      return at(`a comma is missing ${where}${isFirst ? `, or ${isList ? LIST : MAPPING}` : ''}`);
     }
+    case OUTSIDE_BRACES:
+      return unclosed(MAPPING + OR_INDENTATION);
+    case OUTSIDE_BRACKETS:
+      return unclosed(LIST + OR_INDENTATION);
+    case OUTSIDE_QUOTES:
+      return unclosed(QUOTE + OR_INDENTATION);
+    case 'found unexpected end of stream':
+    case 'found unexpected document indicator':
+      return unclosed(QUOTE);
     case 'did not find expected node content':
       if (character === ':') return emptyKey;
-      if (character === undefined) return at('the text ends inside a bracket, a brace, or a quoted string');
+      if (character === undefined)
+        return unclosed(opened !== undefined && text[opened] === '[' ? LIST : MAPPING);
       return at(unexpected(character));
     default:
       return at(BY_REASON[reason] ?? (UNEXPLAINED.test(reason) ? 'unexpected token' : reason));
