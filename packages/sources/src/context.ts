@@ -115,7 +115,7 @@ export interface SourceContext {
 export async function credentialsFor(
   origin: string,
   use: CredentialUse,
-  { deadline, options }: Pick<SourceContext, 'deadline' | 'options'>,
+  { deadline, options }: SourceContext,
 ): Promise<SourceCredentials | undefined> {
   try {
     return await deadline.race(options.credentials?.(origin, use) ?? Promise.resolve(undefined));

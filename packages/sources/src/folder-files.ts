@@ -16,7 +16,7 @@ export function isReadFile(path: string): boolean {
 /** Returns the files that are read: those with the names of their format if there are any. */
 export function chooseFiles<File extends { path: string }>(
   listed: readonly File[],
-  { names }: Pick<FolderRequest, 'names'>,
+  { names }: FolderRequest,
 ): File[] {
   const all = listed.filter(({ path }) => isReadFile(path));
   const named = names === undefined ? [] : all.filter(({ path }) => names.test(path.split('/').at(-1)!));
@@ -24,7 +24,7 @@ export function chooseFiles<File extends { path: string }>(
 }
 
 /** Joins the folder of an address with the folders that a recipe lists. */
-export function joinPaths(folder: string, { paths = [''] }: Pick<FolderRequest, 'paths'>): string[] {
+export function joinPaths(folder: string, { paths = [''] }: FolderRequest): string[] {
   return paths.map((one) => [folder, one].filter((part) => part !== '').join('/'));
 }
 

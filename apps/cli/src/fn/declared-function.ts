@@ -43,7 +43,7 @@ function requireDeclared(
  * `folder` is that of the package, and `own` that of the functionConfig.
  */
 export async function declaredFunction(
-  { functions, settings }: Pick<FnSession, 'functions' | 'settings'>,
+  { functions, settings }: FnSession,
   runtime: InlineRuntime,
   { where, folder, own }: { where: string; folder: string; own: string },
 ): Promise<Runnable> {

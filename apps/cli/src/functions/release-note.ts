@@ -2,7 +2,7 @@ import type { ReleaseSummary } from '@krmhub/api/model';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 
 /** Returns why a release is yanked or deprecated; empty for other releases. */
-export function releaseNote({ yanked, deprecated }: Pick<ReleaseSummary, 'yanked' | 'deprecated'>): string {
+export function releaseNote({ yanked, deprecated }: ReleaseSummary): string {
   return [
     ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
     ...(deprecated === undefined ? [] : [describeDeprecation(deprecated)]),

@@ -25,7 +25,7 @@ export interface WrittenConfig {
  * locked definition is not available, which is a warning of its resolution.
  */
 export async function checkResolved(
-  { entry, declared = entry }: Pick<Resolution, 'entry' | 'declared'>,
+  { entry, declared = entry }: Resolution,
   config: WrittenConfig,
 ): Promise<string | undefined> {
   return declared === undefined ? undefined : checkDeclared(declared, config);

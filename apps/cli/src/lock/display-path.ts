@@ -12,7 +12,7 @@ export function displayPath({ cwd }: WorkingFolder, file: string): string {
 /** The file and the folder of a functionConfig in messages: addresses, for those of a remote base. */
 export function displayListed(
   io: WorkingFolder,
-  { file, address, layer, layerAddress }: Pick<ListedFunction, 'file' | 'address' | 'layer' | 'layerAddress'>,
+  { file, address, layer, layerAddress }: ListedFunction,
 ): { file: string; layer: string } {
   return { file: address ?? displayPath(io, file), layer: layerAddress ?? displayPath(io, layer) };
 }

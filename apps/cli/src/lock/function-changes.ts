@@ -85,7 +85,7 @@ export async function describeChanges(
 
 /** The lock has the signer, and only what was resolved now, where it was built. */
 function describeSigners(
-  before: (Pick<LockedFunction, 'signedBy'> & { builtFrom?: string }) | undefined,
+  before: (LockedFunction & { builtFrom?: string }) | undefined,
   after: LockedFunction | undefined,
   use: LockedUse | undefined,
 ): Pick<FunctionChange, 'signedBy' | 'builtFrom'> {

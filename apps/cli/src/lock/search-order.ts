@@ -8,7 +8,7 @@ import { type Layer, type ListedFunction, listFunctions } from '../function-conf
 export function searchOrder(
   { cwd }: WorkingFolder,
   { official, catalogs }: Pick<ResolverOptions, 'official' | 'catalogs'>,
-  request: Pick<FunctionRequest, 'catalogs'>,
+  request: FunctionRequest,
 ): CatalogReference[] {
   const named = [...(official === undefined ? [] : [official]), ...catalogs];
   return [...named.map((text) => ({ text, folder: cwd })), ...request.catalogs];

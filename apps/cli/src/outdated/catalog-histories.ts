@@ -180,7 +180,7 @@ function addComparison(wanted: WantedFunction, used: UsedRelease): void {
 /** Returns what an upgrade changes, if the registry compared the definitions. */
 export function changesTo(
   { changes = [] }: FunctionHistory,
-  { from, version }: Pick<UsedRelease, 'from' | 'version'>,
+  { from, version }: UsedRelease,
   to: HistoryRelease | undefined,
 ): ChangeKind[] | undefined {
   const isWanted = (one: (typeof changes)[number]) =>
@@ -196,7 +196,7 @@ export function planFrom(
     history,
     locked,
     ...used
-  }: Pick<UsedFunction, 'version' | 'rule' | 'now'> & {
+  }: UsedFunction & {
     catalog: CatalogReference;
     history: FunctionHistory;
     locked: Digest | undefined;

@@ -229,7 +229,7 @@ function readClaims(text: string, file: string): Record<string, unknown> {
   throw new KrmhubError('usage', `${file === '-' ? 'stdin' : file} has neither a token nor claims as JSON`);
 }
 
-function settingsText({ settings }: Pick<TrustedPublisher, 'settings'>): string {
+function settingsText({ settings }: TrustedPublisher): string {
   return Object.values(settings).join(' ');
 }
 

@@ -89,7 +89,7 @@ export interface ContainerAccess {
 export function containerAccess(
   name: string,
   declared: { network: boolean; storage: boolean },
-  allowed: Pick<RunPermissions, 'network' | 'mounts'>,
+  allowed: RunPermissions,
 ): ContainerAccess {
   const missing = [
     ...(declared.network && !allowed.network ? [{ what: 'network access', flag: '--network' }] : []),
@@ -122,7 +122,7 @@ export function containerAccess(
 }
 
 /** Throws `untrusted` unless the user allows executables. */
-export function requireExecAllowed(name: string, permissions: Pick<RunPermissions, 'allowExec'>): void {
+export function requireExecAllowed(name: string, permissions: RunPermissions): void {
   if (permissions.allowExec) return;
   throw new MissingPermission(`cannot run ${name}: it is an executable, and you did not allow executables`, {
     options: ['--allow-exec'],

@@ -104,10 +104,7 @@ export async function artifactStatement(
 /**
  * Returns the statement of a release: its definition, and the manifest that the registry builds from it and the README.
  */
-export function submissionStatement(
-  submission: Pick<Submission, 'group' | 'kind' | 'release' | 'bytes' | 'mediaType'>,
-  readme: Uint8Array | undefined,
-): Statement {
+export function submissionStatement(submission: Submission, readme: Uint8Array | undefined): Statement {
   const { bytes, mediaType, release } = submission;
   const describe = (file: Uint8Array) => ({ digest: computeDigest(file), size: file.byteLength });
   const definition = describe(bytes);

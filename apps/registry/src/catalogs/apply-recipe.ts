@@ -32,7 +32,7 @@ export interface CheckedRecipe {
 
 export interface ApplyRecipeDeps extends StoreRecipeDeps {
   /** Rejects a recipe that would show to others what only this registry may fetch. */
-  refuseExposedSources(recipe: Pick<Recipe, 'name' | 'sources'>): Promise<void>;
+  refuseExposedSources(recipe: Recipe): Promise<void>;
   planner: RecipeReader;
   /** Syncs the sources of recipes. */
   refresher: { wake(): void };

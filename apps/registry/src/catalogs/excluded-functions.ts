@@ -33,7 +33,7 @@ interface ExcludedDeps {
  */
 export async function excludedFunctions(
   { store, rules }: ExcludedDeps,
-  catalog: Pick<CatalogRecord, 'name' | 'recipe'>,
+  catalog: CatalogRecord,
 ): Promise<CatalogEntryRow[]> {
   // What an anonymous client may read is public, and every catalog may contain that.
   if (!rules.hidesAnything || currentActor() === ANONYMOUS) return [];

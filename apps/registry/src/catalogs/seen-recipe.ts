@@ -13,10 +13,7 @@ export interface SeenRecipe {
   recipe?: Recipe;
 }
 
-export function seenRecipe(
-  { rules }: KnownAccess,
-  catalog: Pick<CatalogRecord, 'name' | 'recipe'>,
-): SeenRecipe {
+export function seenRecipe({ rules }: KnownAccess, catalog: CatalogRecord): SeenRecipe {
   const text = catalog.recipe;
   const recipe = understoodRecipe(catalog);
   const actor = currentActor();
@@ -30,7 +27,7 @@ export function seenRecipe(
 }
 
 /** If the stored recipe is invalid, another version applied it. */
-function understoodRecipe(catalog: Pick<CatalogRecord, 'name' | 'recipe'>): Recipe | undefined {
+function understoodRecipe(catalog: CatalogRecord): Recipe | undefined {
   try {
     return storedRecipe(catalog);
   } catch {

@@ -54,7 +54,7 @@ export function releaseSummary(
 export function releaseVerdict(
   policies: readonly SigningPolicy[],
   name: FunctionName & { release: string },
-  release: Pick<ReleaseSummary, 'bundles' | 'readme'>,
+  release: ReleaseSummary,
 ): api.Verdict {
   return verdict(judgeSignatures(policies, name, signedParts(release)));
 }
@@ -205,7 +205,7 @@ export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<ap
 export function catalogFunction(
   { access }: Pick<Judges, 'access'>,
   { catalog, serial, digests }: SnapshotRecord,
-  { group, versions }: Pick<CatalogEntryRow, 'group' | 'versions'>,
+  { group, versions }: CatalogEntryRow,
   releases: readonly ReleaseSummary[],
 ): Omit<api.CatalogFunction, 'definition'> {
   const isOurs = versions.every(({ release }) => release !== undefined);

@@ -44,7 +44,7 @@ export interface UploadStore {
   reserveUploadBytes(owner: UploadOwner, size: number): Promise<boolean>;
   releaseUpload(owner: UploadOwner): Promise<void>;
   /** Returns the names of the pieces; undefined if the request does not own the upload any more. */
-  endUpload(owner: Pick<UploadOwner, 'id' | 'owner'>): Promise<string[] | undefined>;
+  endUpload(owner: UploadOwner): Promise<string[] | undefined>;
   /** Ends the uploads that nobody wrote to since a time. Returns how many, and their pieces. */
   endIdleUploads(before: string): Promise<{ ended: number; pieces: string[] }>;
   /** Returns the IDs of all open uploads. */

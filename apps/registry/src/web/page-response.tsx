@@ -91,7 +91,7 @@ export async function pageResponse(c: RegistryContext, site: Site, page: Page): 
 }
 
 /** Returns the document in UTF-8. */
-export function renderPage(site: Site, { head, body }: Pick<Page, 'head' | 'body'>): Uint8Array {
+export function renderPage(site: Site, { head, body }: Page): Uint8Array {
   const document = (
     <SiteProvider value={site}>
       <Layout head={head}>{body}</Layout>

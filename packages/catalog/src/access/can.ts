@@ -308,10 +308,7 @@ function covers(
 }
 
 /** Whether a token is for this very group, or for this function of it. */
-function names(
-  { groups }: Pick<Actor, 'groups'>,
-  { group, kind }: { group: string; kind?: string | undefined },
-): boolean {
+function names({ groups }: Actor, { group, kind }: { group: string; kind?: string | undefined }): boolean {
   return groups.includes(group) || (kind !== undefined && isNamed(groups, `${group}/${kind}`));
 }
 

@@ -140,10 +140,7 @@ export function sortLock({ catalogs, functions, images = [] }: Lock): Lock {
 }
 
 /** By catalog, apiVersion and kind, in code unit order. */
-export function compareLockedFunctions(
-  a: Pick<LockedFunction, 'catalog' | 'apiVersion' | 'kind'>,
-  b: Pick<LockedFunction, 'catalog' | 'apiVersion' | 'kind'>,
-): number {
+export function compareLockedFunctions(a: LockedFunction, b: LockedFunction): number {
   return (
     compareText(a.catalog, b.catalog) ||
     compareText(a.apiVersion, b.apiVersion) ||

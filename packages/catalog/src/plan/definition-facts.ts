@@ -18,7 +18,7 @@ export function definitionFacts(
 }
 
 /** Returns what a definition may access, and whether it is pinned: the worst of all its API versions. */
-export function runtimeFacts({ versions }: Pick<FunctionDefinition, 'versions'>): RuntimeFacts {
+export function runtimeFacts({ versions }: FunctionDefinition): RuntimeFacts {
   const access = runtimeAccess(...versions);
   return {
     ...(access === 'everything' ? { network: true, storage: true } : access),

@@ -12,7 +12,7 @@ const MAX_REPOSITORIES = 50;
  * Returns what a definition runs from OCI registries: images, and executables and scripts with `oci://`. A digest in a
  * field of its own follows its image.
  */
-export function imageReferences({ versions }: Pick<FunctionDefinition, 'versions'>): string[] {
+export function imageReferences({ versions }: FunctionDefinition): string[] {
   const references = versions.flatMap(({ runtime }) =>
     eachRuntime(runtime, (rules, declared, kind) =>
       rules.programs(declared).flatMap(({ reference, beside, inside }) => {
@@ -25,7 +25,7 @@ export function imageReferences({ versions }: Pick<FunctionDefinition, 'versions
 }
 
 /** Returns the OCI repositories of what a definition runs. Search finds functions by them. */
-export function imageRepositories(definition: Pick<FunctionDefinition, 'versions'>): string[] {
+export function imageRepositories(definition: FunctionDefinition): string[] {
   const repositories = imageReferences(definition).flatMap((reference) => imageRepository(reference) ?? []);
   return [...new Set(repositories)].slice(0, MAX_REPOSITORIES);
 }
@@ -33,7 +33,7 @@ export function imageRepositories(definition: Pick<FunctionDefinition, 'versions
 /**
  * Returns the repositories, the digests, and the tag of what an entry runs: those of a release are in its own records.
  */
-export function imageNames(definition: Pick<FunctionDefinition, 'versions'>): string[] {
+export function imageNames(definition: FunctionDefinition): string[] {
   const digests = runtimePins(definition).filter(isDigest).slice(0, MAX_REPOSITORIES);
   const repositories = imageRepositories(definition);
   const tag = imageTag(definition);
@@ -44,7 +44,7 @@ export function imageNames(definition: Pick<FunctionDefinition, 'versions'>): st
  * Returns the tag of the images of a definition: what is known of the release of an upstream function. Undefined if they
  * have several, or none.
  */
-export function imageTag(definition: Pick<FunctionDefinition, 'versions'>): string | undefined {
+export function imageTag(definition: FunctionDefinition): string | undefined {
   const tags = new Set(
     imageReferences(definition).flatMap((text) => {
       const reference = parseImageReference(text);

@@ -37,7 +37,7 @@ export type Verdict =
  */
 export function evaluateSignatures(
   policies: readonly SigningPolicy[],
-  name: Pick<FunctionName, 'group'> & { release: string },
+  name: FunctionName & { release: string },
   signatures: readonly JudgedSignature[],
   {
     attestations = [],

@@ -88,7 +88,7 @@ function judge(
 }
 
 /** Reports whether a signature is valid and not rejected by a policy. */
-export function isSound({ state }: Pick<SignatureVerdict, 'state'>): boolean {
+export function isSound({ state }: SignatureVerdict): boolean {
   return state === 'verified' || state === 'signed';
 }
 
@@ -96,7 +96,7 @@ export function isSound({ state }: Pick<SignatureVerdict, 'state'>): boolean {
  * Returns where a release was built from, by the certificate of the signer in its verdict; undefined if the signature is
  * rejected or states nothing. Has foreign text.
  */
-export function builtFrom({ state, signer }: Pick<SignatureVerdict, 'state' | 'signer'>): string | undefined {
+export function builtFrom({ state, signer }: SignatureVerdict): string | undefined {
   return isSound({ state }) && signer?.type === 'identity' ? describeSource(signer.source) : undefined;
 }
 

@@ -131,18 +131,18 @@ export interface RecipePolicy {
 }
 
 /** Reports whether a catalog depends on the signing policies of the registry. */
-export function followsRegistryPolicies({ policy }: Pick<Recipe, 'policy'>): boolean {
+export function followsRegistryPolicies({ policy }: Recipe): boolean {
   return policy?.requireRegistryPolicies === true;
 }
 
 /** Reports whether a catalog has functions of upstream catalogs. */
-export function hasUpstreams({ sources }: Pick<Recipe, 'sources'>): boolean {
+export function hasUpstreams({ sources }: Recipe): boolean {
   return sources.some((source) => source.catalog !== undefined);
 }
 
 /** Returns the signature policies of a recipe. `ofRegistry` are the signing policies of the registry. */
 export function requiredSignatures(
-  recipe: Pick<Recipe, 'policy'>,
+  recipe: Recipe,
   ofRegistry: readonly SigningPolicy[],
 ): readonly SigningPolicy[] {
   return followsRegistryPolicies(recipe) ? ofRegistry : (recipe.policy?.requireSignature ?? []);
@@ -180,7 +180,7 @@ export type SelectableFields = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runt
 
 /** Reports whether the selectors of a source match. Does not check release ranges and yanks. */
 export function sourceMatches(
-  { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
+  { match, exclude }: RecipeSource,
   name: FunctionName,
   what: SelectableFields,
 ): boolean {

@@ -80,7 +80,7 @@ export function declaredPrograms({ runtime }: Pick<FunctionVersion, 'runtime'>):
 }
 
 /** Returns what API versions may access besides their input, whichever of their runtimes is used. */
-export function runtimeAccess(...versions: readonly Pick<FunctionVersion, 'runtime'>[]): RuntimeAccess {
+export function runtimeAccess(...versions: readonly FunctionVersion[]): RuntimeAccess {
   const all = versions.flatMap(({ runtime }) =>
     eachRuntime(runtime, (rules, declared) => rules.access(declared)),
   );

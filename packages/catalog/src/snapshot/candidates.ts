@@ -22,7 +22,7 @@ export interface RegistryFunction extends FunctionName {
  * spelling of this registry, otherwise of the first source in the recipe, so that the name is deterministic.
  */
 export function functionCandidates(
-  { sources }: Pick<Recipe, 'sources'>,
+  { sources }: Recipe,
   own: RegistryFunction | undefined,
   upstream: ReadonlyMap<string, readonly UpstreamEntry[]>,
 ): FunctionCandidates | undefined {

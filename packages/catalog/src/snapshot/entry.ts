@@ -12,7 +12,7 @@ import { rewriteVersion } from '../recipe/rewrite.js';
 export function entryDefinition(
   { group, kind, versions }: Selection,
   definitions: ReadonlyMap<Digest, FunctionDefinition>,
-  { sources }: Pick<Recipe, 'sources'>,
+  { sources }: Recipe,
 ): FunctionDefinition {
   const rules = new Map(sources.map(({ name, rewrite = [] }) => [name, rewrite]));
   const chosen = versions.map((selected) => {

@@ -207,7 +207,7 @@ export function entryFacts(definition: FunctionDefinition, digest: Digest): Read
 }
 
 /** Returns the facts of each API version for policies, most preferred first. */
-export function versionFacts({ versions }: Pick<FunctionDefinition, 'versions'>): VersionFacts[] {
+export function versionFacts({ versions }: FunctionDefinition): VersionFacts[] {
   return versions
     .map((version) => ({
       name: version.name,

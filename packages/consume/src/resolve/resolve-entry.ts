@@ -121,7 +121,7 @@ async function lifecycleWarnings(
 
 /** One sentence for each state of a release that a user should know. */
 export function describeState(
-  release: Pick<RegistryRelease, 'group' | 'kind' | 'release'>,
+  release: RegistryRelease,
   { yanked, deprecated, replacement }: ReleaseState,
 ): string[] {
   const name = formatRelease(release);

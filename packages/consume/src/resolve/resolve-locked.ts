@@ -161,7 +161,7 @@ async function lockedSchema(
 async function requireLockedTrust(
   { io }: SearchContext,
   grants: readonly TrustGrant[],
-  { catalog, state, command }: Pick<Located, 'catalog' | 'state' | 'command'>,
+  { catalog, state, command }: Located,
 ): Promise<string> {
   const pin = await findLockedPin(io, catalog);
   requireLockedSerial(io, { catalog, state, command }, pin);

@@ -93,12 +93,12 @@ export function noKptfileError({ message, hint }: NoKptfile): KrmhubError {
 }
 
 /** What a warning says about a field that krmhub does not know. */
-export function unknownField(field: Pick<FieldProblem, 'path' | 'known'>): string {
+export function unknownField(field: FieldProblem): string {
   const name = String(field.path.at(-1));
   return `unknown field "${name}" has no effect: krmhub knows the fields of kpt ${KPT_VERSION}${meant(field)}`;
 }
 
-function meant({ path, known }: Pick<FieldProblem, 'path' | 'known'>): string {
+function meant({ path, known }: FieldProblem): string {
   const similar = suggest(String(path.at(-1)), known);
   return similar === undefined ? '' : `; did you mean "${similar}"?`;
 }

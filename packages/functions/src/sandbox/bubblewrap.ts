@@ -118,7 +118,7 @@ function abilities(version: string): Pick<Sandbox, 'forbidsNamespaces' | 'filter
 }
 
 /** What `bwrap` reads from its descriptor 3, as its arguments say. */
-export function sandboxFilter({ filtersCalls }: Pick<Sandbox, 'filtersCalls'>): Uint8Array | undefined {
+export function sandboxFilter({ filtersCalls }: Sandbox): Uint8Array | undefined {
   return filtersCalls ? callFilter(arch()) : undefined;
 }
 

@@ -9,7 +9,7 @@ const MAX_PRINTED = 20;
 export function compareWithRegistry(
   built: BuiltCatalog,
   snapshotText: string,
-  { snapshot, document }: Pick<ReadInputs, 'snapshot' | 'document'>,
+  { snapshot, document }: ReadInputs,
 ): string[] {
   const forms = SNAPSHOT_RENDITIONS.filter((form) => built.digests[form] !== snapshot.digests[form]).map(
     (form) => `${form}: built ${built.digests[form]}, registry ${snapshot.digests[form]}`,

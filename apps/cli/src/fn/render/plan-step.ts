@@ -119,7 +119,7 @@ function selection(fn: PipelineFunction, { display }: PlannedPackage, base: stri
 }
 
 function compileCondition(
-  { field, index }: Pick<PipelineFunction, 'field' | 'index'>,
+  { field, index }: PipelineFunction,
   when: string,
 ): NonNullable<FnStep['condition']> {
   return async (selected) => {

@@ -11,7 +11,7 @@ import type { TreeFailure } from './planned-package.js';
 export async function withStatus(
   changes: readonly FileChange[],
   { files, resources }: Package,
-  { progress, settings }: Pick<FnSession, 'progress' | 'settings'>,
+  { progress, settings }: FnSession,
   failure: TreeFailure | undefined,
 ): Promise<FileChange[]> {
   const { editStatus } = await import('@krmhub/functions/plan/edit-status');

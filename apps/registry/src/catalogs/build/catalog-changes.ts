@@ -156,7 +156,7 @@ export class CatalogChanges {
 }
 
 /** Returns undefined for a recipe that another version of the program applied: its build reports why. */
-function readableRecipe(catalog: Pick<CatalogRecord, 'recipe' | 'name'>): Recipe | undefined {
+function readableRecipe(catalog: CatalogRecord): Recipe | undefined {
   try {
     return storedRecipe(catalog);
   } catch {

@@ -142,7 +142,7 @@ function findIndex(
 /** Yields the entries of a part of a catalog before and after the changes. */
 async function* mergedEntries(
   store: EntryReader,
-  { header, changed, known }: Pick<SegmentsBuild, 'header' | 'changed' | 'known'>,
+  { header, changed, known }: SegmentsBuild,
   { serial, range }: { serial: number; range: NameRange },
 ): AsyncIterable<{ earlier?: EntryTexts; entry?: EntryTexts }> {
   const changes = changed.filter((one) => isInRange(one, range)).sort(compareFunctionNames);

@@ -19,7 +19,7 @@ export const SNAPSHOT_BETWEEN = ',\n';
 export async function snapshotDigest(
   store: SegmentReader,
   snapshot: SnapshotRecord,
-  { removed, added }: Pick<SegmentChanges, 'removed' | 'added'>,
+  { removed, added }: SegmentChanges,
 ): Promise<Digest> {
   const frame = snapshotFrame(snapshot);
   const hash = createHash('sha256');

@@ -19,7 +19,7 @@ type SignedProfile = Pick<StoredProfile, 'profile' | 'digest' | 'report'>;
  */
 export async function isProfileSigned(
   { store }: ProfileSigningDeps,
-  { catalog, serial }: Pick<SnapshotRecord, 'catalog' | 'serial'>,
+  { catalog, serial }: SnapshotRecord,
   rendition: SignedProfile,
 ): Promise<boolean> {
   const known = await store.snapshotSignature(catalog, serial);
@@ -34,7 +34,7 @@ export async function isProfileSigned(
  */
 export async function signProfile(
   { store, signing }: ProfileSigningDeps,
-  { catalog, serial }: Pick<SnapshotRecord, 'catalog' | 'serial'>,
+  { catalog, serial }: SnapshotRecord,
   rendition: SignedProfile,
 ): Promise<void> {
   const known = await store.snapshotSignature(catalog, serial);

@@ -88,10 +88,7 @@ export async function issueToken(
 }
 
 /** Whether a request is for a token of its user. */
-export function isPersonalRequest(
-  by: TokenRecord,
-  { robot = false, team }: Pick<TokenRequest, 'robot' | 'team'>,
-): boolean {
+export function isPersonalRequest(by: TokenRecord, { robot = false, team }: TokenRequest): boolean {
   return by.user !== undefined && !robot && team === undefined;
 }
 

@@ -48,11 +48,11 @@ export function sessionToken(session: UserSession, user: UserRecord): TokenRecor
 }
 
 /** Whether a token is the session of a user, and no personal token, which has limits of its own. */
-export function isSessionToken({ id, user }: Pick<TokenRecord, 'id' | 'user'>): boolean {
+export function isSessionToken({ id, user }: TokenRecord): boolean {
   return user !== undefined && id.startsWith(PREFIX);
 }
 
 /** For messages, such as `the token "ci"`. */
-export function credentialText(token: Pick<TokenRecord, 'id' | 'name' | 'user'>): string {
+export function credentialText(token: TokenRecord): string {
   return isSessionToken(token) ? `the user "${token.user?.name}"` : `the token "${token.name}"`;
 }

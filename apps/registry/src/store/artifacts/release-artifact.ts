@@ -50,10 +50,7 @@ export function releaseArtifact(
 }
 
 /** A snapshot as an artifact: its catalog.yaml of so many bytes. */
-export function snapshotArtifact(
-  snapshot: Pick<SnapshotRecord, 'catalog' | 'serial' | 'digests' | 'createdAt'>,
-  size: number,
-): Artifact {
+export function snapshotArtifact(snapshot: SnapshotRecord, size: number): Artifact {
   const { catalog, serial, digests, createdAt } = snapshot;
   const digest = digests['catalog.yaml'];
   const mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer;

@@ -62,7 +62,7 @@ export async function openStoredBlob(
 }
 
 /** Whether a client pushed the blob: `StoredBlobDeps.artifacts` has its bytes, or its row. */
-export function isPushed({ place }: Pick<RepositoryBlob, 'place'>): boolean {
+export function isPushed({ place }: RepositoryBlob): boolean {
   return place === 'artifacts' || place === 'rows';
 }
 

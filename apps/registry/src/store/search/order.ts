@@ -33,7 +33,7 @@ export function tierScore(tier: number): number {
  * way.
  */
 export function resultOrder(
-  { sort }: Pick<SearchQuery, 'sort'>,
+  { sort }: SearchQuery,
   columns: SeenColumns,
   { text, equal = false }: { text?: TextHits | undefined; equal?: boolean },
 ): ResultOrder {

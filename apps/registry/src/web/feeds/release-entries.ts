@@ -83,7 +83,7 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
  */
 export async function functionEntries(
   store: Pick<FunctionStore, 'notesAndRuns'>,
-  fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'> & { takedowns: readonly Takedown[] },
+  fn: FunctionRecord & { takedowns: readonly Takedown[] },
   site: Site,
   start?: number,
 ): Promise<EntryPage> {

@@ -8,7 +8,7 @@ import { findReleaseImages, type ReleaseImageStore, type StoredImage } from './r
 export async function findReadmeImages(
   c: RegistryContext,
   { store, derived }: { store: ReleaseImageStore; derived: DerivedDocuments },
-  { known }: Pick<FunctionReading, 'known'>,
+  { known }: FunctionReading,
 ): Promise<StoredImage[]> {
   const readme = known?.release.readme;
   if (readme === undefined) return [];

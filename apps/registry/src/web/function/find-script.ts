@@ -33,7 +33,7 @@ export interface FoundScript extends StoredScript {
 export async function findScript(
   c: RegistryContext,
   { store, derived }: FindScriptDeps,
-  { stored, version }: Pick<FunctionReading, 'stored' | 'version'>,
+  { stored, version }: FunctionReading,
 ): Promise<FoundScript | undefined> {
   const json = await derived.bytes(c, SCRIPT_REFERENCE, { stored, version });
   const text = JSON.parse(new TextDecoder().decode(json)) as string | null;

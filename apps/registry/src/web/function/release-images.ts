@@ -35,7 +35,7 @@ export type ReleaseImageStore = ManifestReader;
  */
 export async function findReleaseImages(
   store: ReleaseImageStore,
-  release: Pick<ReleaseHead, 'group' | 'kind' | 'release'>,
+  release: ReleaseHead,
   isWanted: (image: Pick<StoredImage, 'path' | 'digest'>) => boolean,
 ): Promise<StoredImage[]> {
   const repository = functionRepository(release);

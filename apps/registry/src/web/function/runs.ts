@@ -13,7 +13,7 @@ export interface RunFact {
 }
 
 /** Returns for each runtime whether a digest pins what it runs, or what can move. */
-export function runFacts({ runtime }: Pick<FunctionVersion, 'runtime'>): RunFact[] {
+export function runFacts({ runtime }: FunctionVersion): RunFact[] {
   return eachRuntime(runtime, (rules, declared, kind) => {
     const { noun } = RUNTIMES[kind];
     const programs = rules.programs(declared);

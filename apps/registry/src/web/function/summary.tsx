@@ -130,7 +130,7 @@ function Origins({ origins }: { origins: readonly UpstreamOriginView[] }) {
 }
 
 /** Returns in a few words what a function can access besides its input. */
-export function permissions(version: Pick<FunctionVersion, 'runtime'>): {
+export function permissions(version: FunctionVersion): {
   words: string;
   tone: Tone;
 } {

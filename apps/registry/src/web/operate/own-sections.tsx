@@ -147,7 +147,7 @@ function Sessions({ sessions }: { sessions: readonly SessionRecord[] }) {
 }
 
 /** Returns the name of a session in paths: of its hash, which signs nobody in, as much as the audit log has. */
-export function sessionName({ hash }: Pick<SessionRecord, 'hash'>): string {
+export function sessionName({ hash }: SessionRecord): string {
   return hash.slice(0, 16);
 }
 

@@ -130,7 +130,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   const releasePage = async (
     name: ReleaseName,
     given: Omit<ReleasePageData, 'release' | 'consumers'>,
-    { rules, token }: Pick<Operator, 'rules' | 'token'>,
+    { rules, token }: Operator,
   ): Promise<PrivatePage> => {
     const { release } = await findReleaseHead(store, name);
     const consumers = mayCountConsumers(rules, token, release)

@@ -110,7 +110,7 @@ function findValue(facets: SearchResult['facets'], name: FacetName, chosen: stri
   );
 }
 
-export function chips(search: Search, { facets }: Pick<SearchResult, 'facets'>): Chip[] {
+export function chips(search: Search, { facets }: SearchResult): Chip[] {
   const { q } = search;
   return [
     ...(q === undefined || q.trim() === ''

@@ -15,7 +15,7 @@ export interface StoredReport {
 /** Returns the first report whose signer is not rejected and whose tests passed: its files are what the function did. */
 export async function findReport(
   { store }: Pick<ReadFunctionDeps, 'store'>,
-  { name, known }: Pick<FunctionReading, 'name' | 'known'>,
+  { name, known }: FunctionReading,
 ): Promise<StoredReport | undefined> {
   const shown = known?.tests.find(({ verdict, tests }) => isSound(verdict) && tests.result !== 'failed');
   const blob = shown && (await store.blob(functionRepository(name), shown.bundle as OciDigest));

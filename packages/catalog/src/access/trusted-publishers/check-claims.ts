@@ -107,7 +107,7 @@ function hasSetting(publisher: TrustedPublisher, name: string, claims: Claims): 
 
 /** Whether claims have the pinned identifier of what a setting names. */
 function isRenamed(
-  { provider: name, pins }: Pick<TrustedPublisher, 'provider' | 'pins'>,
+  { provider: name, pins }: TrustedPublisher,
   { pin = '' }: ProviderSetting,
   claims: Claims,
 ): boolean {
@@ -140,10 +140,7 @@ export function pinned(publisher: TrustedPublisher, claims: Claims): Record<stri
 }
 
 /** Describes the run of verified claims. */
-export function describeRun(
-  { provider: name, issuer }: Pick<TrustedPublisher, 'provider' | 'issuer'>,
-  claims: Claims,
-): WorkflowRun {
+export function describeRun({ provider: name, issuer }: TrustedPublisher, claims: Claims): WorkflowRun {
   const { run, issuer: usual } = provider(name);
   const parts = sourceSettings(name).map((setting) => settingValue(setting, claims));
   const at = (path: ClaimPath | undefined) => path && short(claimText(claims, path));

@@ -20,10 +20,7 @@ import type { ImageRegistries } from './served-image.js';
  * Returns the digest of an image that its reference has, or the lock; undefined for a tag that is not locked. Throws
  * `not-found` for that if the lock is frozen.
  */
-export function pinnedDigest(
-  image: string,
-  lock: Pick<LockedFunctions, 'image' | 'frozen' | 'command'> | undefined,
-): NamedDigest | undefined {
+export function pinnedDigest(image: string, lock: LockedFunctions | undefined): NamedDigest | undefined {
   const reference = parseImageReference(image);
   if (reference.ok && reference.digest !== undefined) {
     return { digest: reference.digest as Digest, digestFrom: 'reference' };
@@ -42,7 +39,7 @@ export function pinnedDigest(
 /** As `pinnedDigest`. With `isRequired`, throws `untrusted` for a tag that is not locked. `command` locks the package. */
 export function requiredDigest(
   image: string,
-  lock: Pick<LockedFunctions, 'image' | 'frozen' | 'command'> | undefined,
+  lock: LockedFunctions | undefined,
   isRequired: boolean,
   command: string,
 ): NamedDigest | undefined {

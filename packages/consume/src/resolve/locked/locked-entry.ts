@@ -62,7 +62,7 @@ export async function chooseVersion(
  */
 export async function versionInSnapshot(
   context: SearchContext,
-  trust: Pick<OptionTrust, 'grants'>,
+  trust: OptionTrust,
   request: SearchedFunction,
   { catalog, serial }: { catalog: NamedCatalog; serial: number | undefined },
 ): Promise<CatalogVersion | 'missing' | undefined> {

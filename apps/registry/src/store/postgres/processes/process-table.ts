@@ -56,12 +56,12 @@ const LOST = `"seen_at" < clock_timestamp() - :forgotten * interval '1 milliseco
 export const RUNS = `${IS_CONNECTED} OR "seen_at" > clock_timestamp() - :lost * interval '1 millisecond'`;
 
 /** Milliseconds for which a process may be without a connection before the others give it up. */
-export function lateAfter({ renew }: Pick<Times, 'renew'>): number {
+export function lateAfter({ renew }: Times): number {
   return 2 * renew;
 }
 
 /** Milliseconds without a renewal of its row after which a process is lost, also if it is connected. */
-export function forgottenAfter({ read, lost }: Pick<Times, 'read' | 'lost'>): number {
+export function forgottenAfter({ read, lost }: Times): number {
   return 3 * read + lost;
 }
 

@@ -43,7 +43,7 @@ const use = change((db) =>
     .onConflictDoNothing(),
 );
 
-const objectOf = ({ group, kind }: Pick<TrustedPublisher, 'group' | 'kind'>) =>
+const objectOf = ({ group, kind }: TrustedPublisher) =>
   kind === undefined ? `group/${group}` : `function/${group}/${kind}`;
 
 const described = ({ id, provider, issuer, settings }: TrustedPublisher) => ({
