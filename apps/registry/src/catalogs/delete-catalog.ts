@@ -1,8 +1,8 @@
 import {
+  type CatalogDeletions,
   type CatalogReader,
   type CatalogTombstone,
   RevisionConflict,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Caller } from '../http/auth/caller.js';
@@ -20,7 +20,7 @@ import { storedRecipe } from './stored-recipe.js';
  */
 export interface DeleteCatalogDeps {
   bytesLock: Pick<BytesLock, 'exclusively'>;
-  store: CatalogReader & Pick<SnapshotStore, 'deleteCatalog' | 'restoreCatalog'>;
+  store: CatalogReader & CatalogDeletions;
   newestSnapshots: Pick<NewestSnapshots, 'clear'>;
   clock: () => Date;
   config: { catalogRestoreDays?: number };

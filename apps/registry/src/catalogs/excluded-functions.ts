@@ -21,9 +21,7 @@ import { storedRecipe } from './stored-recipe.js';
 
 interface ExcludedDeps {
   /** As the actor of a request sees it. */
-  store: Pick<FunctionReader, 'allFunctions'> &
-    Pick<CatalogReader, 'includedFunctions'> &
-    Pick<SourceReader, 'allUpstreamCandidates'>;
+  store: FunctionReader & CatalogReader & SourceReader;
   rules: AccessRules;
 }
 

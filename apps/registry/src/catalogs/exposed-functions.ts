@@ -11,7 +11,7 @@ export interface ExposedFunction extends IncludedFunction {
  * later.
  */
 export async function exposedFunctions(
-  store: Pick<CatalogReader, 'catalogs' | 'deletedCatalogs' | 'includedFunctions'>,
+  store: CatalogReader,
   before: AccessRules,
   after: AccessRules,
 ): Promise<ExposedFunction[]> {

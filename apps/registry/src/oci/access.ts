@@ -35,7 +35,7 @@ const LIST = { repository: '*', actions: ['*'] };
 /** Host and port as a client may name them. The registry never copies anything else into a response. */
 
 export interface AccessDeps extends Authority {
-  store: Authority['store'] & Pick<ManifestReader, 'tags'>;
+  store: Authority['store'] & ManifestReader;
   keys: RegistryKeys;
   config: PublicAddress & Authority['config'];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BlobStore, BlobWriter } from '@krmhub/catalog';
+import type { BlobWriter, WritableBlobs } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
@@ -41,7 +41,7 @@ interface LocalCopy {
 export interface SharedUploadsOptions {
   store: UploadStore;
   pieces: PieceStore;
-  blobs: Pick<BlobStore, 'write'>;
+  blobs: WritableBlobs;
   clock: () => Date;
   log: Log;
   maxUploads?: number;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BlobStore, BlobWriter } from '@krmhub/catalog';
+import type { BlobWriter, WritableBlobs } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import { SERVER_LIMITS } from '../limits.js';
 import { countBuffers } from '../workers/isolation/collect-garbage.js';
@@ -29,7 +29,7 @@ interface Upload extends UploadSession {
 }
 
 interface UploadOptions {
-  blobs: Pick<BlobStore, 'write'>;
+  blobs: WritableBlobs;
   clock: () => Date;
   /** Bytes of the largest blob that becomes a row. */
   maxRowBytes: number;

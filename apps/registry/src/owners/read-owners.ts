@@ -3,14 +3,14 @@ import {
   type AccessRules,
   can,
   type Owner as GroupOwner,
+  type OwnerClaimReader,
   type OwnerClaimRecord,
-  type OwnerClaimStore,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { currentActor, type KnownAccess } from '../http/auth/request-actor.js';
 
 export interface OwnerReaderDeps {
-  store: Pick<OwnerClaimStore, 'ownerClaims'>;
+  store: OwnerClaimReader;
   access: KnownAccess;
 }
 

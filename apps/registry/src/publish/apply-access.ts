@@ -7,16 +7,16 @@ import {
   COMPARISON_LIMITS,
   compareAccess,
   type KnownNames,
-  type OwnerClaimStore,
+  type OwnerClaimReader,
   publisherTarget,
   readAccess,
   type SourceReader,
   type TeamEnd,
+  type TokenReader,
   type TokenRecord,
-  type TokenStore,
-  type TrustedPublisherStore,
+  type TrustedPublisherReader,
+  type UserReader,
   type UserRecord,
-  type UserStore,
 } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
@@ -33,13 +33,13 @@ import { refuseOtherText, replaceDocument } from './replace-document.js';
 
 export interface ApplyAccessDeps {
   store: AccessStore &
-    Pick<OwnerClaimStore, 'ownerClaims'> &
-    Pick<TokenStore, 'tokens'> &
-    Pick<UserStore, 'users'> &
-    Pick<TrustedPublisherStore, 'trustedPublishers'> &
-    Pick<CatalogReader, 'catalogs' | 'deletedCatalogs' | 'includedFunctions'> &
-    Pick<SourceReader, 'ownedGroups'> &
-    Pick<ManifestReader, 'repositories'>;
+    OwnerClaimReader &
+    TokenReader &
+    UserReader &
+    TrustedPublisherReader &
+    CatalogReader &
+    SourceReader &
+    ManifestReader;
   access: RegistryAccess;
   /** Serializes the changes of the document. */
   functionLocks: FunctionLocks;

@@ -8,12 +8,12 @@ import {
   INSIDER,
   parseAccessObject,
   type SourceReader,
+  type TokenReader,
   type TokenRecord,
-  type TokenStore,
   teamActor,
   tokenActor,
+  type UserReader,
   type UserRecord,
-  type UserStore,
   userActor,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -26,7 +26,7 @@ import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 
 export interface CheckAccessDeps {
-  store: Pick<TokenStore, 'tokens'> & Pick<SourceReader, 'ownedGroups'> & Pick<UserStore, 'user'>;
+  store: TokenReader & SourceReader & UserReader;
   access: KnownAccess;
   clock: () => Date;
   config: UserSettings;

@@ -7,7 +7,7 @@ import type { SettingStore } from '../store/setting-store.js';
 import type { WordlessRelease, WordStore } from '../store/word-store.js';
 
 export interface MissingWordsDeps {
-  store: Pick<FunctionReader, 'definitionsJson'> & SettingStore & WordStore;
+  store: FunctionReader & SettingStore & WordStore;
   blobs: BlobBytes;
   log: Log;
   /** Includes the words in searches that follow the database. */

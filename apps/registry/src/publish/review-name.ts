@@ -7,7 +7,7 @@ import {
   findSimilarKind,
   type LookAlike,
   lookAlikeFinder,
-  type OwnerClaimStore,
+  type OwnerClaimReader,
   publishDiagnostic,
 } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError, matchesGlob } from '@krmhub/schema';
@@ -21,7 +21,7 @@ const DOMAIN_OF_PATTERN = /^(?:.*\*[^.]*\.)?([^*.]+\.[^*]+)$/;
 const GROUPS_PER_TURN = 200;
 
 export interface ReviewDeps {
-  store: Pick<FunctionReader, 'groups' | 'kinds'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+  store: FunctionReader & OwnerClaimReader;
   access: KnownAccess;
   turns: Turns;
 }

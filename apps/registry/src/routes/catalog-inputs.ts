@@ -1,13 +1,15 @@
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
 import type {
-  AccessStore,
+  AccessReader,
   CatalogRecord,
+  EntryReader,
   Event,
   EventStore,
-  OwnerClaimStore,
+  OwnerClaimReader,
   PolicyReader,
   SnapshotStore,
+  SourceReader,
   SourceRecord,
   SourceStore,
   UpstreamCandidates,
@@ -24,7 +26,7 @@ import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 
-type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'entries'>;
+type InputStore = SourceReader & EntryReader;
 
 /** Only administrators may read the inputs: the entries of an upstream catalog may be private. */
 interface CatalogInputsDeps extends Authority {
@@ -33,8 +35,8 @@ interface CatalogInputsDeps extends Authority {
     SourceStore &
     EventStore &
     PolicyReader &
-    Pick<AccessStore, 'access'> &
-    Pick<OwnerClaimStore, 'ownerClaims'>;
+    AccessReader &
+    OwnerClaimReader;
 }
 
 export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): void {

@@ -116,7 +116,7 @@ export function catalogReleasesRoute(app: RegistryApp, { store, trust, derive }:
 
 /** The API versions that a snapshot has from upstream catalogs, which have no releases. */
 async function upstreamEntries(
-  store: Pick<EntryReader, 'snapshotEntryRows'>,
+  store: EntryReader,
   snapshot: SnapshotRecord | undefined,
   functions: readonly FunctionName[],
 ): Promise<Map<string, { name: FunctionName; upstream: NonNullable<Found['upstream']> }>> {

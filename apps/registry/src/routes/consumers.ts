@@ -5,6 +5,7 @@ import {
   type ConsumedRelease,
   type ConsumerStore,
   describeWorkflow,
+  type FunctionReader,
   functionKey,
   type TokenRecord,
   tokenActor,
@@ -80,7 +81,7 @@ function refuseDirectory(rules: AccessRules, token: TokenRecord): void {
 
 /** Returns the releases that exist for the client, each once, as the registry spells them. */
 async function countedReleases(
-  store: Pick<FindStore, 'functions'>,
+  store: FunctionReader,
   given: readonly ConsumedRelease[],
 ): Promise<ConsumedRelease[]> {
   const functions = new Map((await store.functions(given)).map((one) => [functionKey(one), one]));

@@ -1,6 +1,6 @@
 import { ClaimRequest, type OwnerList, type VerifiedOwner } from '@krmhub/api/owner-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { AuditStore } from '@krmhub/catalog';
+import type { ActRecorder } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import {
   type Authority,
@@ -19,7 +19,7 @@ import { ownerDetail, readOwners } from '../owners/read-owners.js';
 /** Routes of owners. Who owns a group is for everybody who may read the group. */
 export function ownerRoutes(
   app: RegistryApp,
-  deps: OwnerClaimDeps & Authority & { store: Pick<AuditStore, 'recordAct'> },
+  deps: OwnerClaimDeps & Authority & { store: ActRecorder },
 ): void {
   serveRoute(app, ROUTES.owners, async (c) => {
     const result: OwnerList = { owners: await readOwners(deps) };

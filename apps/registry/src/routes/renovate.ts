@@ -6,7 +6,7 @@ import {
   isSound,
   judgeSignatures,
   type ReleaseSummary,
-  type SearchStore,
+  type SearchReader,
   signedParts,
 } from '@krmhub/catalog';
 import {
@@ -36,7 +36,7 @@ const MAX_FUNCTIONS = 20;
 const BATCH = 20;
 
 interface RenovateDeps extends Pick<Judges, 'trust'> {
-  store: FindStore & Pick<SearchStore, 'search'>;
+  store: FindStore & SearchReader;
   access: KnownAccess;
   derived: DerivedDocuments;
   config: PublicAddress;

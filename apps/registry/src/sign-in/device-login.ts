@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LOGIN_CODE } from '@krmhub/api/model';
 import { describeScope, isTokenScope, type TokenScope } from '@krmhub/api/token-scopes';
-import { type Act, type TokenRecord, type TokenStore, tokenActor, type UserStore } from '@krmhub/catalog';
+import { type Act, type TokenReader, type TokenRecord, tokenActor, type UserReader } from '@krmhub/catalog';
 import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { isAdministrator } from '../http/auth/authorize.js';
@@ -15,7 +15,7 @@ import type { LoginAnswer, LoginApproval, LoginRequestRecord, LoginStore } from 
 import { newProgramKey, openForProgram, sealForProgram } from './program-key.js';
 
 export interface DeviceLoginDeps extends Omit<TokenDeps, 'store'> {
-  store: LoginStore & Pick<TokenStore, 'tokenByHash'> & Pick<UserStore, 'user'>;
+  store: LoginStore & TokenReader & UserReader;
 }
 
 const CODE_CHARACTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -82,12 +82,8 @@ export interface DirectoryLimits {
   maxGroupsOfUser: number;
 }
 
-/**
- * Users and groups of the directory (SCIM) behind one identity provider, which is named by its issuer. The external ID
- * of a user, or else the user name, is the subject at the provider. All changes are audited. A change rejects with
- * `conflict` if another entry has the name or the subject.
- */
-export interface DirectoryStore {
+/** Stores the users of directories. */
+export interface DirectoryUserStore {
   directoryUser(issuer: string, id: string): Promise<DirectoryUser | undefined>;
   /** Returns users by ID, and how many match. */
   directoryUsers(
@@ -117,7 +113,14 @@ export interface DirectoryStore {
    * again. Returns false for an unknown ID.
    */
   removeDirectoryUser(issuer: string, id: string, act: Act): Promise<boolean>;
+}
 
+/**
+ * Users and groups of the directory (SCIM) behind one identity provider, which is named by its issuer. The external ID
+ * of a user, or else the user name, is the subject at the provider. All changes are audited. A change rejects with
+ * `conflict` if another entry has the name or the subject.
+ */
+export interface DirectoryStore extends DirectoryUserStore {
   directoryGroup(issuer: string, id: string): Promise<DirectoryGroup | undefined>;
   /** Returns groups by ID with the numbers of members, and how many match. */
   directoryGroups(

@@ -13,6 +13,7 @@ import {
   type ServedEntry,
   type SourceReader,
   type SourceRecord,
+  type TakedownReader,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, type Takedown, type Withdrawal } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/suggest';
@@ -46,7 +47,7 @@ export async function findFunction(
 
 /** Names similar functions. Without an answer of the search, the function is still not found. */
 export async function nearFunctions(
-  store: Pick<FindStore, 'nearFunctions'>,
+  store: NameFinder,
   name: { group: string; kind: string },
 ): Promise<{ hint: string; near: FunctionName[] }> {
   const near = await store.nearFunctions({ group: name.group, kind: name.kind }).catch(() => []);
@@ -85,7 +86,7 @@ export async function findReleaseHead(
 }
 
 async function missingRelease(
-  store: Pick<FindStore, 'takedowns'>,
+  store: TakedownReader,
   { group, kind, releases }: FunctionRecord,
   release: string,
 ): Promise<KrmhubError> {

@@ -1,4 +1,5 @@
 import {
+  type CatalogReader,
   type CatalogRecord,
   type DeprecationRecord,
   type Event,
@@ -8,7 +9,6 @@ import {
   visibleSource,
 } from '@krmhub/catalog';
 import { type Replacement, replacementReason, type Withdrawal } from '@krmhub/schema';
-import type { RegistryStore } from './registry-store.js';
 import type { Sight } from './sight.js';
 
 /** What records and pages of them have for the actor of a request. */
@@ -73,7 +73,7 @@ function seesWithdrawal({ group, kind = '' }: Withdrawal, sight: Sight): boolean
 
 /** Events of withdrawn snapshots have the reason of the takedown, and not the name of the function. */
 export async function withoutReasons(
-  { snapshot }: Pick<RegistryStore, 'snapshot'>,
+  { snapshot }: CatalogReader,
   sight: Sight,
   events: Event[],
 ): Promise<Event[]> {

@@ -25,8 +25,28 @@ export interface SealedSecret {
   expiresAt: Time;
 }
 
+/** Keeps the secrets that a page shows once. */
+export interface SecretStore {
+  /** Adds a secret to a session, if it has not ended. Deletes expired secrets, then its oldest above the limit. */
+  putSecret(
+    place: { session: string; token: string },
+    secret: SealedSecret,
+    limits: { now: Time; max: number },
+  ): Promise<void>;
+  /** Deletes a secret of a session, and returns it. */
+  takeSecret(place: { session: string; token: string }): Promise<SealedSecret | undefined>;
+}
+
+/** The sessions of one user. */
+export interface UserSessions {
+  /** Returns the sessions of a user, the newest first. */
+  sessionsOfUser(user: string): Promise<SessionRecord[]>;
+  /** Ends the sessions of a user, except one. Returns how many. */
+  endSessionsOfUser(user: string, act: Act, except?: string): Promise<number>;
+}
+
 /** Sessions on the pages of signed-in users, and secrets that wait for them. */
-export interface SessionStore {
+export interface SessionStore extends SecretStore, UserSessions {
   /**
    * Ends the session with the hash `replaces`, expired ones, then the oldest ones above the limits, which count the new
    * session: `max` of the users of one provider, and of tokens. Then deletes sign-ins to which nothing refers. `signIn` is
@@ -40,18 +60,6 @@ export interface SessionStore {
   ): Promise<void>;
   /** Returns also an expired session. */
   session(hash: string): Promise<SessionRecord | undefined>;
-  /** Returns the sessions of a user, the newest first. */
-  sessionsOfUser(user: string): Promise<SessionRecord[]>;
   /** Deletes the secrets of the session as well. Without an act, the audit log has no row. */
   endSession(hash: string, act?: Act): Promise<void>;
-  /** Ends the sessions of a user, except one. Returns how many. */
-  endSessionsOfUser(user: string, act: Act, except?: string): Promise<number>;
-  /** Adds a secret to a session, if it has not ended. Deletes expired secrets, then its oldest above the limit. */
-  putSecret(
-    place: { session: string; token: string },
-    secret: SealedSecret,
-    limits: { now: Time; max: number },
-  ): Promise<void>;
-  /** Deletes a secret of a session, and returns it. */
-  takeSecret(place: { session: string; token: string }): Promise<SealedSecret | undefined>;
 }

@@ -1,10 +1,10 @@
 import {
   type AccessDocument,
+  type AccessReader,
   AccessRules,
-  type AccessStore,
   type AppliedDocument,
   type OwnerClaim,
-  type OwnerClaimStore,
+  type OwnerClaimReader,
   readAccess,
   UNREADABLE_ACCESS,
 } from '@krmhub/catalog';
@@ -38,7 +38,7 @@ export function readRules(
   return rules;
 }
 
-export type StoredAccess = Pick<AccessStore, 'access'> & Pick<OwnerClaimStore, 'ownerClaims'>;
+export type StoredAccess = Pick<AccessReader, 'access'> & OwnerClaimReader;
 
 function readStoredAccess(text: string | undefined): AccessDocument | undefined {
   if (text === undefined) return undefined;

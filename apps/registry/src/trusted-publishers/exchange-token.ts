@@ -33,7 +33,7 @@ import type { IssuerKeys } from './issuer-keys.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
 export interface ExchangeDeps {
-  store: TrustedPublisherStore & Pick<SourceReader, 'ownedGroups'>;
+  store: TrustedPublisherStore & SourceReader;
   access: KnownAccess;
   issuerKeys: IssuerKeys;
   clock: () => Date;

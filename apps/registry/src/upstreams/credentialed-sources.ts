@@ -42,7 +42,7 @@ async function refuseExposed(deps: CredentialedDeps, recipe: NamedRecipe): Promi
 }
 
 /** Returns what refuses changes that would show to others what only this registry may fetch. */
-export function exposureChecks(deps: CredentialedDeps & { store: Pick<CatalogReader, 'catalogs'> }) {
+export function exposureChecks(deps: CredentialedDeps & { store: CatalogReader }) {
   return {
     /** Rejects with `conflict` if a recipe has such sources. */
     refuseExposedSources: (recipe: NamedRecipe) => refuseExposed(deps, recipe),

@@ -45,12 +45,7 @@ import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
-  store: SourceStore &
-    CatalogReader &
-    SnapshotStore &
-    PolicyReader &
-    StoredAccess &
-    Pick<FunctionReader, 'groups'>;
+  store: SourceStore & CatalogReader & SnapshotStore & PolicyReader & StoredAccess & FunctionReader;
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */

@@ -1,12 +1,12 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobBytes } from '@krmhub/catalog';
 import { type Digest, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Leader } from '../workers/processes/leader.js';
 import { type LeaderRole, onLeader } from '../workers/processes/on-leader.js';
 
-type Copies = Pick<BlobStore, 'get'>;
+type Copies = BlobBytes;
 
 /** A fetched catalog is not larger. */
 const MAX_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;

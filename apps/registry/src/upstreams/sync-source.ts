@@ -1,4 +1,11 @@
-import type { Act, AuditStore, CatalogReader, EventStore, SourceReader, SourceRecord } from '@krmhub/catalog';
+import type {
+  Act,
+  ActRecorder,
+  CatalogReader,
+  EventStore,
+  SourceReader,
+  SourceRecord,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -6,7 +13,7 @@ import { findSource } from '../store/find-record.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 
 export interface SyncSourceDeps {
-  store: CatalogReader & SourceReader & EventStore & Pick<AuditStore, 'recordAct'>;
+  store: CatalogReader & SourceReader & EventStore & ActRecorder;
   refresher: CatalogRefresher;
   snapshotBuilder: AwaitableBuilder;
   clock: () => Date;

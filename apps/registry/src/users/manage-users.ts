@@ -8,19 +8,17 @@
  */
 
 import type { RestoreUserResult, SuspendResult, UserPage, UserReport } from '@krmhub/api/model';
-import type { TokenRecord, TokenStore, UserRecord, UserStore } from '@krmhub/catalog';
+import type { TokenReader, TokenRecord, UserRecord, UserStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { tokenProblem } from '../http/auth/tokens.js';
 import { fullUser } from '../http/presentation.js';
-import type { SessionStore } from '../store/session-store.js';
+import type { UserSessions } from '../store/session-store.js';
 
 export interface UserDeps {
-  store: UserStore &
-    Pick<TokenStore, 'tokensOfUser'> &
-    Pick<SessionStore, 'sessionsOfUser' | 'endSessionsOfUser'>;
+  store: UserStore & TokenReader & UserSessions;
   access: KnownAccess;
   clock: () => Date;
 }

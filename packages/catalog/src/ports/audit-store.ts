@@ -67,13 +67,17 @@ export interface AuditPage {
   next?: number;
 }
 
+/** Records acts in the audit log. */
+export interface ActRecorder {
+  /** Records an act that no other method commits. */
+  recordAct(row: NewAuditRow): Promise<void>;
+}
+
 /**
  * The audit log. A method of another port that commits an act adds its row in the same transaction, so that no act is
  * without a row.
  */
-export interface AuditStore {
-  /** Records an act that no other method commits. */
-  recordAct(row: NewAuditRow): Promise<void>;
+export interface AuditStore extends ActRecorder {
   /** Returns a page of the rows that match, newest first. */
   auditRows(filter: AuditFilter, query: AuditQuery): Promise<AuditPage>;
   /** Returns undefined for a log without rows. */

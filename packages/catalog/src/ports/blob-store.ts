@@ -28,12 +28,16 @@ export interface ReadableBlobs extends BlobBytes, OpenableBlobs {
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
 }
 
-/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
-export interface BlobStore extends ReadableBlobs {
-  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
-  put(bytes: Uint8Array): Promise<Digest>;
+/** Receives blobs. */
+export interface WritableBlobs {
   /** Starts to write a blob that is not completely in memory. */
   write(): Promise<BlobWriter>;
+}
+
+/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
+export interface BlobStore extends ReadableBlobs, WritableBlobs {
+  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
+  put(bytes: Uint8Array): Promise<Digest>;
   /** Deletes a blob. Deleting an unknown blob is not an error. */
   delete(digest: Digest): Promise<void>;
   /** Returns every blob, unordered. */

@@ -33,8 +33,14 @@ export interface ConsumerCounts {
   names: string[];
 }
 
+/** Counts the consumers of releases. */
+export interface ConsumerReader {
+  /** Counts the packages that were reported after a time. */
+  countConsumers(name: FunctionName, since: Time, maxNames: number): Promise<ConsumerCounts>;
+}
+
 /** Stores which releases packages lock, as their users reported it. */
-export interface ConsumerStore {
+export interface ConsumerStore extends ConsumerReader {
   /**
    * Replaces what the reporter said about a package; without releases, deletes it. Deletes reports older than `expired`.
    * A change is audited, and a repeated report is not. Does nothing if the reporter has `max` other packages.
@@ -44,8 +50,6 @@ export interface ConsumerStore {
     limits: { expired: Time; max: number },
     act: Act,
   ): Promise<'changed' | 'unchanged' | 'too-many'>;
-  /** Counts the packages that were reported after a time. */
-  countConsumers(name: FunctionName, since: Time, maxNames: number): Promise<ConsumerCounts>;
   /** Deletes the reports of before a time. */
   deleteConsumers(before: Time): Promise<void>;
 }

@@ -1,17 +1,21 @@
 import type { Digest } from '@krmhub/schema';
 import type { Event } from './records.js';
 
+/** Reads events in their order. */
+export interface EventReader {
+  /** Returns events after a sequence, oldest first. */
+  events(after: number, limit: number): Promise<Event[]>;
+  /** Returns the sequence of the newest event; 0 if there is none. */
+  lastEvent(): Promise<number>;
+}
+
 /** The event log. Every other port appends to it in the transactions of its changes. */
-export interface EventStore {
+export interface EventStore extends EventReader {
   /**
    * Returns yanks, unyanks, takedowns, withdrawn snapshots, and deleted and restored catalogs after a sequence, oldest
    * first. With digests, only takedowns that refuse one of them. Returns fewer than `limit` if they have many digests.
    */
   revocations(after: number, limit: number, digests?: readonly Digest[]): Promise<Event[]>;
-  /** Returns events after a sequence, oldest first. */
-  events(after: number, limit: number): Promise<Event[]>;
-  /** Returns the sequence of the newest event; 0 if there is none. */
-  lastEvent(): Promise<number>;
   /**
    * Returns the functions of `release.*` events after a sequence and up to another. For a catalog, it also returns
    * functions with changed entries in its sources, and all functions of its sources in a group in which this registry

@@ -21,8 +21,17 @@ import type {
   TakedownResult,
 } from './records.js';
 
+/** Reads what was taken down. */
+export interface TakedownReader {
+  /** Returns the takedowns of the function, ignoring the case of the kind, in order. */
+  takedowns(group: string, kind: string): Promise<Takedown[]>;
+  allTakedowns(): Promise<Takedown[]>;
+  /** Returns the takedown that deleted the manifest or file of a script; undefined if none did. */
+  takedownOfScript(digest: string): Promise<Takedown | undefined>;
+}
+
 /** Reads functions, their releases, and what was taken down of them. */
-export interface FunctionReader {
+export interface FunctionReader extends TakedownReader {
   /** Returns the function, ignoring the case of the kind; undefined if it does not exist. */
   function(group: string, kind: string): Promise<FunctionRecord | undefined>;
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
@@ -47,11 +56,6 @@ export interface FunctionReader {
   releasesWith(digest: string): Promise<(FunctionName & { release: string })[]>;
   /** Returns the blobs of a release, and reads nothing else. */
   releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
-  /** Returns the takedowns of the function, ignoring the case of the kind, in order. */
-  takedowns(group: string, kind: string): Promise<Takedown[]>;
-  allTakedowns(): Promise<Takedown[]>;
-  /** Returns the takedown that deleted the manifest or file of a script; undefined if none did. */
-  takedownOfScript(digest: string): Promise<Takedown | undefined>;
 }
 
 /** Finds functions with a similar name, for hints. */
@@ -63,13 +67,8 @@ export interface NameFinder {
   nearFunctions(name: FunctionName & { access?: SearchAccess }): Promise<FunctionName[]>;
 }
 
-/** Stores functions, releases, and takedowns. */
-export interface FunctionStore extends FunctionReader, NameFinder {
-  /**
-   * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies
-   * changed since the plan, and with `conflict` if the name or the bytes of a new release were taken down.
-   */
-  commitFunction(change: FunctionChange): Promise<Event>;
+/** Stores takedowns. */
+export interface TakedownStore extends TakedownReader {
   /**
    * Commits a planned takedown, whose `scripts` are the candidates: all responses exclude the releases and copies of
    * their content, and earlier build plans are rejected. `dryRun` returns the same result and changes nothing. Rejects with a RevisionConflict as
@@ -87,4 +86,13 @@ export interface FunctionStore extends FunctionReader, NameFinder {
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases the data of takedowns from the files of the store, and marks the takedowns as complete. */
   finishTakedowns(): Promise<void>;
+}
+
+/** Stores functions, releases, and takedowns. */
+export interface FunctionStore extends FunctionReader, NameFinder, TakedownStore {
+  /**
+   * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies
+   * changed since the plan, and with `conflict` if the name or the bytes of a new release were taken down.
+   */
+  commitFunction(change: FunctionChange): Promise<Event>;
 }

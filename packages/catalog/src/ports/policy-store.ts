@@ -10,12 +10,16 @@ export interface PolicyReader {
   appliedPolicies(after: number, through: number): Promise<boolean>;
 }
 
-/** Stores the Access document of the registry. */
-export interface AccessStore {
+/** Reads the access document. */
+export interface AccessReader {
   /** Returns the document; undefined if none was ever applied. */
   access(): Promise<AppliedDocument | undefined>;
   /** Reports whether a document was applied after an event and up to another. */
   appliedAccess(after: number, through: number): Promise<boolean>;
+}
+
+/** Stores the Access document of the registry. */
+export interface AccessStore extends AccessReader {
   /**
    * As `applyPolicies`. With `teams`, the tokens of all other teams are revoked, and their trusted publishers and claims
    * are removed.
@@ -30,10 +34,14 @@ export interface AccessStore {
   ): Promise<Event>;
 }
 
-/** Stores the claims of teams to groups. */
-export interface OwnerClaimStore {
+/** Reads who owns groups. */
+export interface OwnerClaimReader {
   /** Returns all claims, by group in code unit order. */
   ownerClaims(): Promise<OwnerClaimRecord[]>;
+}
+
+/** Stores the claims of teams to groups. */
+export interface OwnerClaimStore extends OwnerClaimReader {
   /**
    * Adds the claim to a group, or replaces another one. Rejects with a RevisionConflict if the group has a claim of
    * another team or time than that. Without an event, nothing that rules depend on has changed.

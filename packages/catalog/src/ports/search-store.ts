@@ -1,17 +1,25 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { SearchPage, SearchQuery } from './search-records.js';
 
-/** Searches the functions of this registry and of upstream catalogs. */
-export interface SearchStore {
-  search(query: SearchQuery): Promise<SearchPage>;
-  /**
-   * Returns the descriptions of functions of a catalog, in the order of their names; undefined for those that search does
-   * not know, or knows as other upstream catalogs have them, which perhaps fewer actors may read.
-   */
-  descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]>;
+/** Brings search up to date. */
+export interface SearchSynchronizer {
   /**
    * Updates the search documents of upstream functions from the newest snapshots, in short transactions. Returns false
    * if the signal stopped it. The next call continues.
    */
   synchronizeSearch(signal?: AbortSignal): Promise<boolean>;
+}
+
+/** Searches functions. */
+export interface SearchReader {
+  search(query: SearchQuery): Promise<SearchPage>;
+}
+
+/** Searches the functions of this registry and of upstream catalogs. */
+export interface SearchStore extends SearchReader, SearchSynchronizer {
+  /**
+   * Returns the descriptions of functions of a catalog, in the order of their names; undefined for those that search does
+   * not know, or knows as other upstream catalogs have them, which perhaps fewer actors may read.
+   */
+  descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]>;
 }

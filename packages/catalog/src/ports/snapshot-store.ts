@@ -44,8 +44,20 @@ export interface ServedRelease extends Pick<EntryVersion, 'definition' | 'signed
   serial?: number;
 }
 
+/** Reads the signatures of snapshots. */
+export interface SignatureReader {
+  /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
+  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
+  /** Returns the current bundle with this digest of a snapshot of the catalog. */
+  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
+  /** Reports whether any snapshot of any catalog is signed. */
+  hasSignatures(): Promise<boolean>;
+  /** Fingerprints of the keys of all stored signatures. */
+  signatureKeys(): Promise<Digest[]>;
+}
+
 /** Reads catalogs, and the records of their snapshots. */
-export interface CatalogReader {
+export interface CatalogReader extends SignatureReader {
   /** Returns the catalogs that are not deleted, by name. */
   catalogs(): Promise<CatalogRecord[]>;
   /** Returns undefined also for a deleted catalog. */
@@ -66,18 +78,47 @@ export interface CatalogReader {
   /** Returns snapshots, newest first: only those with a serial smaller than `before`, if it is given. */
   snapshots(name: string, limit: number, before?: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
-  /** Returns the signature; undefined if the snapshot was withdrawn, or built by a version without signatures. */
-  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
-  /** Returns the current bundle with this digest of a snapshot of the catalog. */
-  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
-  /** Reports whether any snapshot of any catalog is signed. */
-  hasSignatures(): Promise<boolean>;
-  /** Fingerprints of the keys of all stored signatures. */
-  signatureKeys(): Promise<Digest[]>;
+}
+
+/** Reads the texts of entries. */
+export interface EntryTextReader {
+  /**
+   * Returns the entries of a snapshot in a range with their texts, by group and kind in code unit order. One more than
+   * the newest serial is the newest state of the catalog. Yields to other work between pages.
+   */
+  entryTexts(name: string, serial: number, range?: NameRange): AsyncIterable<EntryTexts>;
+  /** Returns the same texts in one syntax, a page at a time. */
+  entryPages(
+    name: string,
+    serial: number,
+    syntax: CatalogSyntax,
+    range?: NameRange,
+  ): AsyncIterable<Uint8Array[]>;
+  /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
+  entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
+  /** Returns the texts of rendered entries as bytes, by digest, without those that are missing. */
+  entryTextsOf(digests: readonly Digest[]): Promise<Map<Digest, Record<CatalogSyntax, Uint8Array>>>;
+}
+
+/** Reads a bounded part of the entries of a catalog. */
+export interface EntryPageReader {
+  /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
+  entryPage(query: EntryQuery): Promise<EntryPage>;
+  /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */
+  countEntries(filter: EntryFilter): Promise<Map<string, number>>;
+  /**
+   * Returns functions with a changed entry row after the serial `from` and up to `to`, by group and kind in code unit
+   * order, at most `limit`; `isAll` is false if there are more. Includes rows that changed and changed back.
+   */
+  changedEntries(
+    name: string,
+    serials: { from: number; to: number },
+    limit: number,
+  ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
 }
 
 /** Reads the entries of catalogs. */
-export interface EntryReader {
+export interface EntryReader extends EntryTextReader, EntryPageReader {
   /**
    * Returns the upstream entries of a function in newest snapshots, ignoring the case of the kind; by catalog,
    * `default` last.
@@ -101,19 +142,6 @@ export interface EntryReader {
     serial: number,
     names?: readonly FunctionName[],
   ): Promise<CatalogEntryRow[]>;
-  /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
-  entryPage(query: EntryQuery): Promise<EntryPage>;
-  /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */
-  countEntries(filter: EntryFilter): Promise<Map<string, number>>;
-  /**
-   * Returns functions with a changed entry row after the serial `from` and up to `to`, by group and kind in code unit
-   * order, at most `limit`; `isAll` is false if there are more. Includes rows that changed and changed back.
-   */
-  changedEntries(
-    name: string,
-    serials: { from: number; to: number },
-    limit: number,
-  ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
   /**
    * Returns which snapshots have which releases of functions with the exact kinds, in the order of the functions, from
    * the newest `limit` states of the entry of each; `isAll` is false if there are older ones. Entries without a release
@@ -124,24 +152,8 @@ export interface EntryReader {
     functions: readonly FunctionName[],
     limit: number,
   ): Promise<{ served: ServedRelease[]; isAll: boolean }[]>;
-  /**
-   * Returns the entries of a snapshot in a range with their texts, by group and kind in code unit order. One more than
-   * the newest serial is the newest state of the catalog. Yields to other work between pages.
-   */
-  entryTexts(name: string, serial: number, range?: NameRange): AsyncIterable<EntryTexts>;
-  /** Returns the same texts in one syntax, a page at a time. */
-  entryPages(
-    name: string,
-    serial: number,
-    syntax: CatalogSyntax,
-    range?: NameRange,
-  ): AsyncIterable<Uint8Array[]>;
-  /** Returns the size of all entries of a snapshot together, in UTF-8 bytes. */
-  entryBytes(name: string, serial: number): Promise<Record<CatalogSyntax, number>>;
   /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
   entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
-  /** Returns the texts of rendered entries as bytes, by digest, without those that are missing. */
-  entryTextsOf(digests: readonly Digest[]): Promise<Map<Digest, Record<CatalogSyntax, Uint8Array>>>;
 }
 
 /** Reads the segments of newest snapshots. */
@@ -164,8 +176,29 @@ export interface SegmentReader {
   segmentContents(digests: readonly Digest[]): Promise<(SegmentContent | undefined)[]>;
 }
 
-/** Stores catalogs: their recipes, signed snapshots, and entries. */
-export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader {
+/** Stores the segments of newest snapshots. */
+export interface SegmentStore extends SegmentReader {
+  /**
+   * Stores contents before a build names them, with which they are durable, and replaces those with the same digests. A
+   * takedown deletes those that no catalog names.
+   */
+  storeSegments(contents: readonly SegmentContent[]): Promise<void>;
+  /** Deletes contents that no catalog names. Call it while no build runs. */
+  deleteUnusedSegments(): Promise<void>;
+  /**
+   * Adds what older versions did not store with the newest snapshot of a catalog. Returns false if there is a newer
+   * one.
+   */
+  addSegments(added: {
+    catalog: string;
+    serial: number;
+    segments: SegmentChanges;
+    documents: Record<SnapshotRendition, DocumentFacts>;
+  }): Promise<boolean>;
+}
+
+/** Deletes catalogs, and restores them. */
+export interface CatalogDeletions {
   /**
    * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
    * with a RevisionConflict if it does not exist or is deleted.
@@ -178,6 +211,10 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
    * RevisionConflict if it is not deleted, or if it is purged.
    */
   restoreCatalog(input: { name: string; at: Time; event: NewEvent } & Pick<Act, 'origin'>): Promise<Event>;
+}
+
+/** Deletes the data of catalogs that can no longer be restored. */
+export interface CatalogPurges {
   /**
    * Returns the names of deleted catalogs to purge: at the time `at`, they can no longer be restored, and search
    * excludes them; or their purge is unfinished.
@@ -195,6 +232,15 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
    * uses them. Returns false if there are none.
    */
   collectEntries(at: Time): Promise<boolean>;
+}
+
+/** Stores catalogs: their recipes, signed snapshots, and entries. */
+export interface SnapshotStore
+  extends CatalogReader,
+    EntryReader,
+    SegmentStore,
+    CatalogDeletions,
+    CatalogPurges {
   /**
    * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
@@ -224,23 +270,6 @@ export interface SnapshotStore extends CatalogReader, EntryReader, SegmentReader
   passOver(catalogs: readonly string[], throughEvent: number): Promise<void>;
   /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
-  /**
-   * Stores contents before a build names them, with which they are durable, and replaces those with the same digests. A
-   * takedown deletes those that no catalog names.
-   */
-  storeSegments(contents: readonly SegmentContent[]): Promise<void>;
-  /** Deletes contents that no catalog names. Call it while no build runs. */
-  deleteUnusedSegments(): Promise<void>;
-  /**
-   * Adds what older versions did not store with the newest snapshot of a catalog. Returns false if there is a newer
-   * one.
-   */
-  addSegments(added: {
-    catalog: string;
-    serial: number;
-    segments: SegmentChanges;
-    documents: Record<SnapshotRendition, DocumentFacts>;
-  }): Promise<boolean>;
   /** Stores entries before a build or a sync references them, with which they are durable. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
 }

@@ -47,8 +47,16 @@ export interface TokenRecord {
   revokedReason?: string;
 }
 
+/** Reads tokens. */
+export interface TokenReader {
+  tokenByHash(hash: string): Promise<TokenRecord | undefined>;
+  tokens(): Promise<TokenRecord[]>;
+  /** Returns the personal tokens of a user, the oldest first. */
+  tokensOfUser(user: string): Promise<TokenRecord[]>;
+}
+
 /** Stores access tokens by the hash of their secret. */
-export interface TokenStore {
+export interface TokenStore extends TokenReader {
   /**
    * `hash` is the SHA-256 of the secret, in hexadecimal. Rejects with `conflict` if the sign-in of the token has ended, or
    * the user has too many tokens.
@@ -63,10 +71,6 @@ export interface TokenStore {
     hash: string,
     isEnough: (known: TokenRecord) => boolean,
   ): Promise<boolean>;
-  tokenByHash(hash: string): Promise<TokenRecord | undefined>;
-  tokens(): Promise<TokenRecord[]>;
-  /** Returns the personal tokens of a user, the oldest first. */
-  tokensOfUser(user: string): Promise<TokenRecord[]>;
   /** Returns the current token; undefined for an unknown ID. */
   revokeToken(id: string, at: Time, revocation?: Revocation): Promise<TokenRecord | undefined>;
   /** Records that a token was used; in the audit log, the first use of a day. */

@@ -16,12 +16,16 @@ export interface TokenExchange {
   origin: RequestOrigin;
 }
 
-/** Stores which workflows may publish, and which of their tokens were exchanged. */
-export interface TrustedPublisherStore {
+/** Reads trusted publishers. */
+export interface TrustedPublisherReader {
   /** Returns the publishers of a group or of an issuer, or all, by group in code unit order and then by time. */
   trustedPublishers(
     of?: { group: string } | { issuer: string } | { id: string },
   ): Promise<TrustedPublisher[]>;
+}
+
+/** Stores which workflows may publish, and which of their tokens were exchanged. */
+export interface TrustedPublisherStore extends TrustedPublisherReader {
   /** `review` sees the others of the group, and throws if the publisher must not be one of them. */
   addTrustedPublisher(
     publisher: TrustedPublisher,

@@ -20,12 +20,8 @@ export interface UserRecord extends UserIdentity {
   directory?: { isActive: boolean; groups: readonly string[] };
 }
 
-/** What a provider or a directory says about a user. */
-export type FoundUser = Pick<UserRecord, 'issuer' | 'subject' | 'name' | 'email' | 'groups'>;
-
-export interface UserStore {
-  /** Adds a user, or replaces what is known of one. Who is suspended stays so. */
-  confirmUser(found: FoundUser, at: { at: Time; isSignIn: boolean }): Promise<UserRecord>;
+/** Reads users. */
+export interface UserReader {
   user(id: string): Promise<UserRecord | undefined>;
   /** Returns users after one with the given ID, by ID; only those with a text in the name or the e-mail address. */
   users(page: {
@@ -33,6 +29,14 @@ export interface UserStore {
     limit: number;
     text?: string | undefined;
   }): Promise<UserRecord[]>;
+}
+
+/** What a provider or a directory says about a user. */
+export type FoundUser = Pick<UserRecord, 'issuer' | 'subject' | 'name' | 'email' | 'groups'>;
+
+export interface UserStore extends UserReader {
+  /** Adds a user, or replaces what is known of one. Who is suspended stays so. */
+  confirmUser(found: FoundUser, at: { at: Time; isSignIn: boolean }): Promise<UserRecord>;
   /**
    * Suspends a user, or ends that, as an administrator: whom the directory suspends stays suspended. Returns the
    * current user; undefined for an unknown ID.

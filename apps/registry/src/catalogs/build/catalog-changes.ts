@@ -1,7 +1,8 @@
 import {
+  type CatalogReader,
   type CatalogRecord,
   type Event,
-  type EventStore,
+  type EventReader,
   type FunctionReader,
   functionKey,
   hasUpstreams,
@@ -20,9 +21,7 @@ const FEW_CATALOGS = 8;
 /** Time until catalogs that events did not change are marked: one statement for all. */
 const PASS_OVER_MILLISECONDS = 10_000;
 
-type ChangesStore = Pick<EventStore, 'events' | 'lastEvent'> &
-  Pick<SnapshotStore, 'catalog' | 'catalogs' | 'catalogsNaming' | 'passOver'> &
-  Pick<FunctionReader, 'functions'>;
+type ChangesStore = EventReader & CatalogReader & Pick<SnapshotStore, 'passOver'> & FunctionReader;
 
 /** What new events change. */
 export interface Changes {

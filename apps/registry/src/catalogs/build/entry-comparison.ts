@@ -1,5 +1,5 @@
 import {
-  type AccessStore,
+  type AccessReader,
   type CatalogEntryRow,
   type CatalogRecord,
   type EventStore,
@@ -15,7 +15,7 @@ import {
   isSameProvenance,
   isSameSelection,
   needsFacts,
-  type OwnerClaimStore,
+  type OwnerClaimReader,
   type PolicyStore,
   type Recipe,
   type Selection,
@@ -39,8 +39,8 @@ export type EntryStore = Omit<FunctionStore, 'nearFunctions'> &
   SourceStore &
   EventStore &
   PolicyStore &
-  Pick<AccessStore, 'access' | 'appliedAccess'> &
-  Pick<OwnerClaimStore, 'ownerClaims'>;
+  AccessReader &
+  OwnerClaimReader;
 
 /** What the entries of a catalog are selected by. */
 export interface ComparedCatalog {

@@ -20,7 +20,7 @@ const MAX_WAITING_LENGTH = 4_194_304;
 /** The digests of stored entries by what they are rendered from. */
 export type KnownEntries = LRUCache<string, Digest>;
 
-type RenderStore = Pick<FunctionReader, 'definitionsJson'> & Pick<SnapshotStore, 'entries' | 'storeEntries'>;
+type RenderStore = FunctionReader & Pick<SnapshotStore, 'entries' | 'storeEntries'>;
 
 /** Renders the entries of selections. Catalogs that are built together share it, and so what is rendered. */
 export class RenderedEntries {

@@ -1,10 +1,10 @@
-import type { SearchStore } from '@krmhub/catalog';
+import type { SearchSynchronizer } from '@krmhub/catalog';
 import type { Log } from '../../log.js';
 import type { Failures } from './failures.js';
 import type { Pauses } from './pauses.js';
 
 export interface SearchUpdatesDeps {
-  store: Pick<SearchStore, 'synchronizeSearch'>;
+  store: SearchSynchronizer;
   log: Pick<Log, 'error'>;
   failures: Failures;
   pauses: Pick<Pauses, 'between'>;

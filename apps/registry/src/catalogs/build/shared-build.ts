@@ -1,4 +1,4 @@
-import { hasUpstreams, type SnapshotStore } from '@krmhub/catalog';
+import { hasUpstreams, type SegmentReader } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { catalogHeader } from '../catalog-header.js';
 import type { BuiltSegments, SegmentsBuild } from '../segments/build-segments.js';
@@ -43,7 +43,7 @@ export class SharedBuild {
   async of(
     catalog: string,
     build: (others: SegmentsBuild['header'][]) => Promise<BuiltSegments>,
-    store: Pick<SnapshotStore, 'missingSegments'>,
+    store: SegmentReader,
   ): Promise<BuiltSegments> {
     const built = this.#built;
     const hashed = built?.others.get(catalog);

@@ -22,7 +22,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CatalogRecord, SearchStore, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, SearchSynchronizer, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -49,7 +49,7 @@ import { SearchUpdates } from './search-updates.js';
 const MAX_KNOWN_ENTRIES = 50_000;
 
 export interface SnapshotBuilderDeps extends Omit<BuildSnapshotDeps, 'comparedRules'> {
-  store: BuildSnapshotDeps['store'] & Pick<SearchStore, 'synchronizeSearch'>;
+  store: BuildSnapshotDeps['store'] & SearchSynchronizer;
   log: Log;
   metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs'>;
   /** Called with each event up to which a catalog is built. */

@@ -25,10 +25,9 @@ import {
   type Segment,
   type SegmentChanges,
   type SegmentContent,
-  type SegmentReader,
   SegmentSplitter,
+  type SegmentStore,
   type SnapshotRecord,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -46,7 +45,7 @@ const MAX_LOOKED_FOR_BYTES = 1_048_576;
 /** Functions whose rows are read together. */
 const ROWS_AT_ONCE = 500;
 
-export type SegmentStore = EntryReader & SegmentReader & Pick<SnapshotStore, 'storeSegments'>;
+type EntrySegments = EntryReader & SegmentStore;
 
 export interface BuiltSegments extends Omit<EndedHashes, 'replacedBodies'> {
   functions: number;
@@ -87,7 +86,7 @@ interface MadeSegment extends FunctionName {
  * segments. Rejects with DamagedSegments if these do not have the documents of the newest snapshot.
  */
 export async function buildSegments(
-  store: SegmentStore,
+  store: EntrySegments,
   hasher: DocumentHasher,
   build: SegmentsBuild,
 ): Promise<BuiltSegments> {
@@ -172,7 +171,7 @@ async function* mergedEntries(
 
 /** Splits parts of a catalog, whose entries are added in order, and hashes and compresses their segments. */
 class ChangedSegments {
-  readonly #store: SegmentStore;
+  readonly #store: EntrySegments;
   readonly #hashes: CatalogHashes;
   readonly #between: Buffer;
   readonly #splitter = new SegmentSplitter<SizedEntry>();
@@ -191,7 +190,7 @@ class ChangedSegments {
   #waitingBytes = 0;
 
   constructor(
-    store: SegmentStore,
+    store: EntrySegments,
     hashes: CatalogHashes,
     { header, changed, replacesContents = false }: SegmentsBuild,
     { before, isFast }: { before: readonly CatalogSegment[]; isFast: boolean },

@@ -4,8 +4,8 @@ import {
   catalogFrame,
   RevisionConflict,
   type SegmentContent,
+  type SegmentReader,
   type SnapshotRecord,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -29,7 +29,7 @@ const STEP_BYTES = 262_144;
 /** Steps that are decompressed and hashed while this thread reads others. */
 const STEPS_AT_ONCE = 4;
 
-type ContentStore = Pick<SnapshotStore, 'segmentContents'>;
+type ContentStore = Pick<SegmentReader, 'segmentContents'>;
 
 /** Stored segments do not have the text that the newest snapshot was made from. */
 export class DamagedSegments extends Error {}

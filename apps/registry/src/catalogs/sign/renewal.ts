@@ -1,19 +1,22 @@
-import { type CatalogRecord, renderSnapshot, type SnapshotSignature } from '@krmhub/catalog';
+import {
+  type CatalogReader,
+  type CatalogRecord,
+  type EntryReader,
+  renderSnapshot,
+  type SnapshotSignature,
+} from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { Metrics } from '../../metrics.js';
 import { catalogRepository } from '../../store/artifacts/repositories.js';
-import type { RegistryStore } from '../../store/registry-store.js';
 import { RepeatedWork } from '../../workers/processes/repeated-work.js';
+import type { ProfileSigningDeps } from './sign-profile.js';
 import { type SigningDeps, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 
 export interface RenewalDeps {
-  store: Pick<
-    RegistryStore,
-    'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotEntryRows' | 'snapshotSignature'
-  >;
+  store: CatalogReader & EntryReader & ProfileSigningDeps['store'];
   signing: SigningDeps;
   metrics: Metrics;
   log: Log;

@@ -1,13 +1,14 @@
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { SignatureReader, SnapshotRecord } from '@krmhub/catalog';
+import type { ManifestReader } from '@krmhub/oci';
 import { profileSubjects } from '@krmhub/signing/statement';
 import { readSnapshotDigests, verifySnapshot } from '@krmhub/signing/verify-snapshot';
+import type { SnapshotArtifacts } from '../../store/artifacts/artifact-store.js';
 import { catalogRepository } from '../../store/artifacts/repositories.js';
 import type { StoredProfile } from '../../store/profile-store.js';
-import type { RegistryStore } from '../../store/registry-store.js';
 import { type SigningDeps, signMore } from './sign-snapshot.js';
 
 export interface ProfileSigningDeps {
-  store: Pick<RegistryStore, 'manifestDescriptor' | 'renewSignature' | 'snapshotSignature'>;
+  store: SnapshotArtifacts & SignatureReader & ManifestReader;
   signing: Pick<SigningDeps, 'keys'>;
 }
 

@@ -18,11 +18,12 @@ import {
   can,
   isAsAbsent,
   type SourceReader,
+  type TokenReader,
   type TokenRecord,
   type TokenStore,
   tokenActor,
   USER_TOKEN_SCOPES,
-  type UserStore,
+  type UserReader,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -44,13 +45,13 @@ import { credentialText, sessionToken, type UserSession } from './user-session.j
 
 /** Knows tokens. */
 export interface TokenAuthority extends CheckDeps {
-  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'> & Pick<UserStore, 'user'>;
+  store: TokenReader & Pick<TokenStore, 'touchToken'> & UserReader;
   log: Log;
 }
 
 /** Knows tokens, and what they may do. */
 export interface Authority extends TokenAuthority {
-  store: TokenAuthority['store'] & Pick<SourceReader, 'ownedGroups'>;
+  store: TokenAuthority['store'] & SourceReader;
   access: KnownAccess;
 }
 
@@ -194,7 +195,7 @@ export async function recheckTokenAfterBody(c: RegistryContext): Promise<void> {
 
 async function readToken(
   c: RegistryContext,
-  store: Pick<TokenStore, 'tokenByHash'>,
+  store: TokenReader,
   hash: string,
 ): Promise<TokenRecord | undefined> {
   const incoming = c.env?.incoming;

@@ -1,4 +1,4 @@
-import type { AccessRules, ConsumerCounts, ConsumerStore, TokenRecord } from '@krmhub/catalog';
+import type { AccessRules, ConsumerCounts, ConsumerReader, TokenRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 import { lackingRights } from './authorize.js';
@@ -19,7 +19,7 @@ export function mayCountConsumers(
 
 /** Counts the packages that use a function, of the reports that have not expired. */
 export function countConsumers(
-  { store, clock }: { store: Pick<ConsumerStore, 'countConsumers'>; clock: () => Date },
+  { store, clock }: { store: ConsumerReader; clock: () => Date },
   { group, kind }: FunctionName,
 ): Promise<ConsumerCounts> {
   return store.countConsumers({ group, kind }, oldestReport(clock()), SERVER_LIMITS.maxConsumerNames);

@@ -1,4 +1,4 @@
-import { ANONYMOUS, type AuditStore, type NewAuditRow } from '@krmhub/catalog';
+import { type ActRecorder, ANONYMOUS, type NewAuditRow } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
@@ -7,7 +7,7 @@ import type { RegistryContext } from '../context.js';
 import { callerOf, requestOrigin } from './caller.js';
 
 export interface RefusalDeps {
-  store: Pick<AuditStore, 'recordAct'>;
+  store: ActRecorder;
   clock: () => Date;
   log: Log;
 }

@@ -12,21 +12,8 @@ export interface Artifact {
   blobs: readonly NewBlob[];
 }
 
-/** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
-export interface ArtifactStore {
-  /**
-   * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So
-   * are files: exact bytes that the release names and that are no blobs.
-   */
-  commitFunction(
-    change: FunctionChange,
-    artifacts?: readonly Artifact[],
-    files?: readonly Uint8Array[],
-  ): Promise<Event>;
-  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
-  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
-  /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
-  renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
+/** Adds the artifacts of releases of older versions. */
+export interface MissingArtifacts {
   /**
    * Of so many releases after one, by their number, those without an artifact, such as an older program stored; and the
    * number of the last that was looked at, undefined after the last of all.
@@ -37,4 +24,25 @@ export interface ArtifactStore {
   }>;
   /** Stores the artifact of what is there. */
   putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
+}
+
+/** Stores snapshots and signatures with their artifacts. */
+export interface SnapshotArtifacts {
+  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
+  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
+  /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
+  renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
+}
+
+/** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
+export interface ArtifactStore extends MissingArtifacts, SnapshotArtifacts {
+  /**
+   * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So
+   * are files: exact bytes that the release names and that are no blobs.
+   */
+  commitFunction(
+    change: FunctionChange,
+    artifacts?: readonly Artifact[],
+    files?: readonly Uint8Array[],
+  ): Promise<Event>;
 }

@@ -7,7 +7,7 @@ import type { KnownAccess } from '../../http/auth/request-actor.js';
  * Returns the store with searches that know the signing policies, the owners of groups, and the releases that a digest
  * names: the index of a search has none of them.
  */
-export function trustedSearch<Store extends SearchStore & Pick<FunctionReader, 'releasesWith'>>(
+export function trustedSearch<Store extends SearchStore & FunctionReader>(
   store: Store,
   { trust, access }: { trust: NonNullable<SearchQuery['trust']>; access: KnownAccess },
 ): Store {

@@ -9,7 +9,6 @@ import { type FunctionRows, functionRows } from '../records/functions/functions.
 import { type CatalogRows, catalogRows } from '../records/snapshots/catalogs.js';
 import { servedEntries } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
-import type { RegistryStore } from '../registry-store.js';
 import { sqliteIndex } from '../search/sqlite-index.js';
 import type { Sql } from '../sql/sql.js';
 import {
@@ -24,7 +23,7 @@ import { withSql } from './sqlite-sql.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState {
-  store: Pick<RegistryStore, keyof FunctionRows | keyof CatalogRows> & EntryReader & EventStore & SourceStore;
+  store: FunctionRows & CatalogRows & EntryReader & EventStore & SourceStore;
   /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
   /** Runs work in it. */

@@ -6,7 +6,7 @@
 
 import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
-import type { SearchStore } from '@krmhub/catalog';
+import type { SearchReader } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { CACHE_SHORT, textResponse } from '../../http/bytes-response.js';
@@ -60,7 +60,7 @@ const MAX_DESCRIPTION = 120;
 
 export interface DiscoveryDeps {
   config: { securityContacts?: readonly string[] };
-  store: Pick<SearchStore, 'search'> & SitemapStore;
+  store: SearchReader & SitemapStore;
   clock: () => Date;
   site: Site;
   access: KnownAccess;

@@ -1,4 +1,11 @@
-import type { Event, EventStore, FunctionRecord, FunctionStore, ReleaseSummary } from '@krmhub/catalog';
+import type {
+  Event,
+  EventStore,
+  FunctionReader,
+  FunctionRecord,
+  FunctionStore,
+  ReleaseSummary,
+} from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { EVENTS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -82,7 +89,7 @@ function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event
  * new ones do not move it.
  */
 export async function functionEntries(
-  store: Pick<FunctionStore, 'notesAndRuns'>,
+  store: FunctionReader,
   fn: FunctionRecord & { takedowns: readonly Takedown[] },
   site: Site,
   start?: number,
@@ -115,7 +122,7 @@ export async function functionEntries(
 
 /** Adds the notes of published releases. */
 async function withNotes<Happening extends FeedEvent>(
-  store: Pick<FunctionStore, 'notesAndRuns'>,
+  store: FunctionReader,
   happenings: readonly Happening[],
 ): Promise<Happening[]> {
   const found = await store.notesAndRuns(happenings);

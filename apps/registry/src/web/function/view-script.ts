@@ -1,4 +1,4 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobBytes, OpenableBlobs } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { parse } from '@krmhub/starlark/syntax/parse';
@@ -52,7 +52,7 @@ export interface ScriptPart {
 
 /** Reads the shown part of a script. Rejects with `unavailable` if it was deleted. */
 export async function readShownPart(
-  artifacts: Pick<BlobStore, 'get' | 'open'>,
+  artifacts: BlobBytes & OpenableBlobs,
   { file, size }: StoredScript,
 ): Promise<ScriptPart> {
   const { maxBytes } = SCRIPT_LIMITS;
@@ -65,7 +65,7 @@ export async function readShownPart(
 }
 
 async function readStart(
-  artifacts: Pick<BlobStore, 'open'>,
+  artifacts: OpenableBlobs,
   file: StoredScript['file'],
   end: number,
 ): Promise<Uint8Array | undefined> {

@@ -2,10 +2,10 @@ import {
   type AuditStore,
   type FunctionReader,
   MISSING_MILLISECONDS,
+  type OwnerClaimReader,
   type OwnerClaimRecord,
-  type OwnerClaimStore,
   publisherTarget,
-  type TrustedPublisherStore,
+  type TrustedPublisherReader,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import { howToProve } from '../../owners/owner-claims.js';
@@ -24,10 +24,7 @@ export interface Waiting {
 }
 
 export interface WaitingDeps {
-  store: Pick<OwnerClaimStore, 'ownerClaims'> &
-    Pick<TrustedPublisherStore, 'trustedPublishers'> &
-    Pick<AuditStore, 'auditRows'> &
-    Pick<FunctionReader, 'kinds'>;
+  store: OwnerClaimReader & TrustedPublisherReader & Pick<AuditStore, 'auditRows'> & FunctionReader;
   clock: () => Date;
   config: { publicUrl?: string };
 }

@@ -1,7 +1,7 @@
 import type { CreatedToken } from '@krmhub/api/model';
 import { openText, sealText } from '../../http/auth/sealed-text.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { SessionStore } from '../../store/session-store.js';
+import type { SecretStore } from '../../store/session-store.js';
 import { type Session, sessionHash } from './sessions.js';
 
 const PURPOSE = 'one-time secret';
@@ -12,9 +12,9 @@ const PURPOSE = 'one-time secret';
  * only the browser with the cookie can read them. They end with the session.
  */
 export class OneTimeSecrets {
-  readonly #store: Pick<SessionStore, 'putSecret' | 'takeSecret'>;
+  readonly #store: SecretStore;
 
-  constructor(store: Pick<SessionStore, 'putSecret' | 'takeSecret'>) {
+  constructor(store: SecretStore) {
     this.#store = store;
   }
 

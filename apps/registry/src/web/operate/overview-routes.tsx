@@ -1,12 +1,12 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Readiness } from '@krmhub/api/model';
-import type { CatalogReader, SourceReader, TokenStore } from '@krmhub/catalog';
+import type { CatalogReader, SourceReader, TokenReader } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
 import type { UserSettings } from '../../http/auth/user-session.js';
 import { sourceDetail } from '../../http/presentation.js';
-import type { SessionStore } from '../../store/session-store.js';
+import type { UserSessions } from '../../store/session-store.js';
 import { OPERATE } from '../addresses.js';
 import { findWaiting, type WaitingDeps } from './find-waiting.js';
 import type { Operator } from './operator.js';
@@ -24,11 +24,7 @@ export const OVERVIEW_ROUTES = {
 } as const;
 
 export interface OverviewDeps {
-  store: SourceReader &
-    CatalogReader &
-    Pick<TokenStore, 'tokensOfUser'> &
-    Pick<SessionStore, 'sessionsOfUser'> &
-    WaitingDeps['store'];
+  store: SourceReader & CatalogReader & TokenReader & UserSessions & WaitingDeps['store'];
   clock: () => Date;
   config: UserSettings & WaitingDeps['config'];
   snapshotBuilder: ObservableBuilder;

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
-import type { ConsumerStore, TokenRecord } from '@krmhub/catalog';
+import type { ConsumerReader, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { recheckRight, recheckToken, refuseToYank } from '../../http/auth/authorize.js';
@@ -77,10 +77,7 @@ const TakedownForm = z.object({ reason: Typed, refuse: Typed, confirmed: Typed }
 
 export type ReleasePageDeps = LifecycleDeps &
   TakeDownReleaseDeps & {
-    store: FindHeadStore &
-      Pick<ConsumerStore, 'countConsumers'> &
-      LifecycleDeps['store'] &
-      TakeDownReleaseDeps['store'];
+    store: FindHeadStore & ConsumerReader & LifecycleDeps['store'] & TakeDownReleaseDeps['store'];
     snapshotBuilder: LifecycleDeps['snapshotBuilder'] & TakeDownReleaseDeps['snapshotBuilder'];
     access: KnownAccess;
     site: Site;

@@ -14,7 +14,7 @@ import {
   type SearchExpression,
   type SearchFilters,
 } from '@krmhub/api/search-syntax';
-import type { FacetCount, FunctionReader, SearchStore, SearchPage as StoredPage } from '@krmhub/catalog';
+import type { FacetCount, SearchStore, SearchPage as StoredPage } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -53,7 +53,7 @@ export const SEARCH_ROUTES = {
 const GROUP_PAGE = 50;
 
 export interface SearchPageDeps {
-  store: SearchStore & FindStore & Pick<FunctionReader, 'releasesWith'>;
+  store: SearchStore & FindStore;
   trust: SigningTrust;
   site: Site;
 }

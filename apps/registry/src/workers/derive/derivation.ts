@@ -13,7 +13,7 @@
  * @module
  */
 
-import type { BlobBytes, BlobStore, FunctionReader, OpenableBlobs, SnapshotStore } from '@krmhub/catalog';
+import type { BlobBytes, FunctionReader, OpenableBlobs, SnapshotStore, WritableBlobs } from '@krmhub/catalog';
 import type { PublicAddress } from '../../http/public-address.js';
 
 /** What derivations read and write. */
@@ -23,7 +23,7 @@ export interface DeriveDeps {
   blobs: BlobBytes;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobBytes & OpenableBlobs;
-  profileBlobs: Pick<BlobStore, 'write'>;
+  profileBlobs: WritableBlobs;
   config: PublicAddress;
 }
 

@@ -1,4 +1,4 @@
-import type { EventStore } from '@krmhub/catalog';
+import type { EventReader } from '@krmhub/catalog';
 import type { FollowedEvent } from './shared-database.js';
 
 /** Events of the first read. */
@@ -11,7 +11,7 @@ const MAX_FOLLOWED = 10_000;
 const MAX_TOLD = FEW - 10;
 
 export interface EventFollowerDeps {
-  store: Pick<EventStore, 'events' | 'lastEvent'>;
+  store: EventReader;
   /**
    * Brings what this process has in memory up to date. Undefined if any event may be among the new ones. It can be
    * called again with the same events.

@@ -1,4 +1,4 @@
-import type { Event, EventStore } from '@krmhub/catalog';
+import type { Event, EventReader } from '@krmhub/catalog';
 import type { SentError } from '../isolation/sent-error.js';
 
 /** How the processes of one database reach each other. */
@@ -6,7 +6,7 @@ export interface SharedDatabase {
   /** Calls `onNotice` soon after another process has written something for all; it can be missed. */
   listen(onNotice: (about: Notice) => void): Listening;
   calls: CallRows;
-  events: Pick<EventStore, 'events' | 'lastEvent'>;
+  events: EventReader;
 }
 
 /** What a process needs to know of an event. */

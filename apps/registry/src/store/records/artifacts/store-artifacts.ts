@@ -1,4 +1,4 @@
-import type { RegistryStore } from '../../registry-store.js';
+import type { MissingArtifacts } from '../../artifacts/artifact-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { text, together } from '../../sql/statement.js';
 import { artifactChanges } from './artifact-changes.js';
@@ -11,10 +11,7 @@ const page = text<{ id: number; group: string; kind: string; release: string; kn
 );
 
 /** Adds artifacts to releases that an older program stored without them. */
-export function missingArtifacts({
-  read,
-  write,
-}: Sql): Pick<RegistryStore, 'releasesWithoutArtifact' | 'putArtifact'> {
+export function missingArtifacts({ read, write }: Sql): MissingArtifacts {
   return {
     releasesWithoutArtifact: ({ after, limit }) =>
       read(function* () {

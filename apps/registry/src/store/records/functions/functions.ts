@@ -5,7 +5,14 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import type { FunctionRecord, ReleaseBundle, ReleaseRecord, WorkflowRun } from '@krmhub/catalog';
+import type {
+  FunctionReader,
+  FunctionRecord,
+  ReleaseBundle,
+  ReleaseRecord,
+  TakedownReader,
+  WorkflowRun,
+} from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
@@ -21,24 +28,8 @@ import { commitFunction } from './commit-function.js';
 import { functionRecords, releaseSummary } from './function-records.js';
 import { fileNames, releaseFileReader } from './release-files.js';
 
-export type FunctionRows = Pick<
-  RegistryStore,
-  | 'function'
-  | 'functions'
-  | 'allFunctions'
-  | 'groups'
-  | 'kinds'
-  | 'publishState'
-  | 'countFunctions'
-  | 'release'
-  | 'definitionsJson'
-  | 'notesAndRuns'
-  | 'releasesWith'
-  | 'releaseFiles'
-  | 'fileBytes'
-  | 'namesFile'
-  | 'commitFunction'
->;
+export type FunctionRows = Omit<FunctionReader, keyof TakedownReader> &
+  Pick<RegistryStore, 'commitFunction' | 'publishState' | 'fileBytes' | 'namesFile'>;
 
 /** Functions per read; other work runs between two pages. */
 const PAGE = 500;

@@ -1,8 +1,7 @@
-import type { RegistryStore } from '../../registry-store.js';
 import type { IndexedDocument, SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { text } from '../../sql/statement.js';
-import type { WordlessRelease } from '../../word-store.js';
+import type { WordlessRelease, WordStore } from '../../word-store.js';
 
 const page = text<WordlessRelease>(
   `SELECT release.id, group_name AS "group", kind, release.release, release.digest, release.readme
@@ -24,10 +23,7 @@ const displayed = text<Omit<IndexedDocument, 'tags'> & { id: number; tags: strin
 );
 
 /** Adds words to releases that an older program stored without them. */
-export function missingWords(
-  { read, write }: Sql,
-  search: SearchIndex,
-): Pick<RegistryStore, 'releasesWithoutWords' | 'putReleaseWords'> {
+export function missingWords({ read, write }: Sql, search: SearchIndex): WordStore {
   return {
     releasesWithoutWords: ({ after, limit }) => read(() => page.all({ after, limit })),
     putReleaseWords: (all) =>

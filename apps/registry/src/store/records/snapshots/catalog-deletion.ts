@@ -1,8 +1,9 @@
 import {
   type CatalogDeletion,
+  type CatalogDeletions,
+  type CatalogReader,
   type CatalogTombstone,
   RevisionConflict,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
@@ -13,11 +14,6 @@ import { catalogSources } from '../schema/sources.js';
 
 /** SQL of the names of catalogs whose data is being deleted, or is deleted. */
 export const PURGED_CATALOGS = `SELECT name FROM catalog WHERE deleted ->> 'purgedAt' IS NOT NULL`;
-
-export type CatalogDeletions = Pick<
-  SnapshotStore,
-  'deletedCatalogs' | 'deletedCatalog' | 'deleteCatalog' | 'restoreCatalog'
->;
 
 const columns = { name: catalogs.name, deleted: catalogs.deleted };
 const all = query((db) =>
@@ -36,7 +32,10 @@ const replanned = { searchedSerial: 0, throughEvent: 0 };
  * Deletes catalogs and restores them. A deleted catalog keeps all its rows until it is purged. The queries of catalogs,
  * sources, and search leave it out.
  */
-export function catalogDeletions({ read, write }: Sql): CatalogDeletions {
+export function catalogDeletions({
+  read,
+  write,
+}: Sql): CatalogDeletions & Pick<CatalogReader, 'deletedCatalogs' | 'deletedCatalog'> {
   return {
     deletedCatalogs: () =>
       read(function* () {

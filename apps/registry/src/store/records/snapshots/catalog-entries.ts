@@ -4,11 +4,11 @@ import {
   type ChangedEntry,
   compareFunctionNames,
   type EntryFilter,
+  type EntryPageReader,
   type EntryQuery,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { RegistryStore } from '../../registry-store.js';
 import type { ReadSql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 import { AT_SERIAL, type EntryRow, toEntryRow } from './entry-row.js';
@@ -110,9 +110,7 @@ function* rowsAt(catalog: string, serial: number, names: readonly FunctionName[]
 }
 
 /** Pages, counts, and changes of the entry rows of a catalog. Each call does a bounded amount of work. */
-export function catalogEntryRows({
-  read,
-}: ReadSql): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
+export function catalogEntryRows({ read }: ReadSql): EntryPageReader {
   /** Calls `visit` for one range of names after the other, until there are no more or it returns false. */
   async function forRanges(
     { catalog, serial, of }: EntryFilter,

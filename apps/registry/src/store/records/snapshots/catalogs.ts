@@ -8,59 +8,34 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogRecord, IncludedFunction, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type {
+  CatalogRecord,
+  IncludedFunction,
+  RenderedEntry,
+  SnapshotRecord,
+  SnapshotStore,
+} from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, or, sql } from 'drizzle-orm';
-import type { RegistryStore } from '../../registry-store.js';
+import type { SnapshotArtifacts } from '../../artifacts/artifact-store.js';
 import { IN_NEWEST_SNAPSHOT } from '../../search/rows.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { type Builder, fromList, inList, query, text, together } from '../../sql/statement.js';
 import { catalogFunctions, catalogs, snapshots } from '../schema/schema.js';
 import { applyRecipe } from './apply-recipe.js';
-import { type CatalogDeletions, catalogDeletions } from './catalog-deletion.js';
+import { catalogDeletions } from './catalog-deletion.js';
 import { catalogEntryRows } from './catalog-entries.js';
 import { commitSnapshot } from './commit-snapshot.js';
 import { AT_SERIAL, addEntry, type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
 import { entryTexts } from './entry-texts.js';
-import { type CatalogPurges, catalogPurges } from './purge-catalog.js';
+import { catalogPurges } from './purge-catalog.js';
 import { segmentRows } from './segments.js';
 import { servedReleases } from './served-releases.js';
 import { signatureRows } from './signatures.js';
 
-export type CatalogRows = Pick<
-  RegistryStore,
-  | 'catalogs'
-  | 'catalog'
-  | 'catalogsContaining'
-  | 'catalogsNaming'
-  | 'passOver'
-  | 'includedFunctions'
-  | 'applyRecipe'
-  | 'latestEntryRows'
-  | 'latestEntryNames'
-  | 'snapshotEntry'
-  | 'commitSnapshot'
-  | 'snapshots'
-  | 'snapshot'
-  | 'snapshotEntryRows'
-  | 'snapshotSignature'
-  | 'renewSignature'
-  | 'hasSignatures'
-  | 'signatureKeys'
-  | 'signatureBundle'
-  | keyof ReturnType<typeof entryTexts>
-  | keyof ReturnType<typeof segmentRows>
-  | 'entryPage'
-  | 'countEntries'
-  | 'changedEntries'
-  | 'servedReleases'
-  | 'storeEntries'
-  | 'entries'
-  | keyof CatalogDeletions
-  | keyof CatalogPurges
->;
+export type CatalogRows = Omit<SnapshotStore, 'servedEntries' | keyof SnapshotArtifacts> & SnapshotArtifacts;
 
 const name = sql.placeholder('name');
 

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogSyntax, EntryTexts, NameRange } from '@krmhub/catalog';
+import type { CatalogSyntax, EntryTextReader, EntryTexts, NameRange } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
-import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, text, type Work } from '../../sql/statement.js';
 import { AT_SERIAL } from './entry-row.js';
@@ -127,10 +126,7 @@ function* completePage(
 const after = ({ group, kind }: FunctionName): FunctionName => ({ group, kind: `${kind}\u0001` });
 
 /** Reads the texts of the entries of a snapshot as bytes, in the order of the catalog. */
-export function entryTexts({
-  read,
-  readOne,
-}: Sql): Pick<RegistryStore, 'entryTexts' | 'entryPages' | 'entryBytes' | 'entryTextsOf'> {
+export function entryTexts({ read, readOne }: Sql): EntryTextReader {
   /** Most pages need one statement. */
   async function readPage(
     { syntaxes, statement }: typeof TEXTS.both,

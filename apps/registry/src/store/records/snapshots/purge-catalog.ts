@@ -1,4 +1,4 @@
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { CatalogPurges } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository } from '../../artifacts/repositories.js';
@@ -9,11 +9,6 @@ import { appendAudit } from '../audit/append-audit.js';
 import { canCollect, collectEntries } from '../sources/source-rows.js';
 import { PURGED_CATALOGS } from './catalog-deletion.js';
 import { deleteUnusedSegment } from './segments.js';
-
-export type CatalogPurges = Pick<
-  SnapshotStore,
-  'catalogsToPurge' | 'startPurge' | 'purgeRows' | 'collectEntries'
->;
 
 /** Rows deleted in one transaction. */
 const BATCH = 500;

@@ -4,10 +4,10 @@ import {
   RevisionConflict,
   type SegmentChanges,
   type SegmentContent,
+  type SegmentStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
-import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import {
   change,
@@ -110,21 +110,7 @@ const removeWith = text<{ segment: Digest }>(
 );
 
 /** The segments of newest snapshots. */
-export function segmentRows({
-  read,
-  readOne,
-  write,
-}: Sql): Pick<
-  RegistryStore,
-  | 'segments'
-  | 'segmentLines'
-  | 'missingSegments'
-  | 'segmentBytes'
-  | 'segmentContents'
-  | 'storeSegments'
-  | 'addSegments'
-  | 'deleteUnusedSegments'
-> {
+export function segmentRows({ read, readOne, write }: Sql): SegmentStore {
   return {
     async segments(catalog, serial) {
       let rows: SegmentRow[] | undefined = await readOne(() => all.all({ catalog, serial }));

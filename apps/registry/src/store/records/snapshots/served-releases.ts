@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ServedRelease } from '@krmhub/catalog';
+import type { EntryReader, ServedRelease } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { RegistryStore } from '../../registry-store.js';
 import type { ReadSql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
 
@@ -78,7 +77,7 @@ function* readServed(
 }
 
 /** Reads which snapshots of a catalog have which releases, from the ranges of serials of its entries. */
-export function servedReleases({ read }: ReadSql): Pick<RegistryStore, 'servedReleases'> {
+export function servedReleases({ read }: ReadSql): Pick<EntryReader, 'servedReleases'> {
   return {
     async servedReleases(catalog, functions, limit) {
       const found: { served: ServedRelease[]; isAll: boolean }[] = [];

@@ -1,9 +1,8 @@
-import type { SnapshotSignature } from '@krmhub/catalog';
+import type { SignatureReader, SnapshotSignature } from '@krmhub/catalog';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Artifact } from '../../artifacts/artifact-store.js';
+import type { Artifact, SnapshotArtifacts } from '../../artifacts/artifact-store.js';
 import { catalogRepository } from '../../artifacts/repositories.js';
-import type { RegistryStore } from '../../registry-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
 import { type AddedArtifact, artifactChanges } from '../artifacts/artifact-changes.js';
@@ -92,10 +91,7 @@ const keys = text<{ key: Digest }>('SELECT DISTINCT key FROM snapshot_signature'
 export function signatureRows({
   readOne,
   write,
-}: Sql): Pick<
-  RegistryStore,
-  'snapshotSignature' | 'renewSignature' | 'hasSignatures' | 'signatureKeys' | 'signatureBundle'
-> {
+}: Sql): SignatureReader & Pick<SnapshotArtifacts, 'renewSignature'> {
   return {
     snapshotSignature: (catalog, serial) =>
       readOne(function* () {

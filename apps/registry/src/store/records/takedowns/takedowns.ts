@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type FunctionStore, mergeSigners } from '@krmhub/catalog';
+import { mergeSigners, type TakedownStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { and, asc, eq, like, lte, sql } from 'drizzle-orm';
 import type { SearchIndex } from '../../search/search-index.js';
@@ -17,18 +17,6 @@ import { appendAudit } from '../audit/append-audit.js';
 import { takedowns } from '../schema/schema.js';
 import { commitTakedown } from './commit-takedown.js';
 import { allowDigests, functionTakedowns, takedown, withRuntimeDigests } from './takedown-rows.js';
-
-export type TakedownRows = Pick<
-  FunctionStore,
-  | 'takedowns'
-  | 'allTakedowns'
-  | 'takedownOfScript'
-  | 'commitTakedown'
-  | 'completeTakedown'
-  | 'allowRuntimes'
-  | 'unfinishedTakedowns'
-  | 'finishTakedowns'
->;
 
 /** What a takedown changes in other parts of the database. */
 export interface TakedownReach {
@@ -65,7 +53,7 @@ const finish = change((db) =>
     .where(lte(takedowns.id, sql.placeholder('last'))),
 );
 
-export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach): TakedownRows {
+export function takedownRows({ read, readOne, write }: Sql, reach: TakedownReach): TakedownStore {
   return {
     takedowns: (group, kind) => readOne(() => functionTakedowns(group, kind)),
     allTakedowns: () =>

@@ -10,6 +10,7 @@ import type {
   DirectoryLimits,
   DirectoryMember,
   DirectoryStore,
+  DirectoryUserStore,
 } from '../../directory-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, inList, text, type Work } from '../../sql/statement.js';
@@ -89,17 +90,7 @@ export function* updateDirectoryGroups(ids: readonly string[]): Work<void> {
 
 type Next = DirectoryGroupFields & { members: ReadonlySet<string> };
 
-export function directoryGroupRows(
-  database: Sql,
-): Pick<
-  DirectoryStore,
-  | 'directoryGroup'
-  | 'directoryGroups'
-  | 'directoryMembers'
-  | 'addDirectoryGroup'
-  | 'changeDirectoryGroup'
-  | 'removeDirectoryGroup'
-> {
+export function directoryGroupRows(database: Sql): Omit<DirectoryStore, keyof DirectoryUserStore> {
   const { read, readOne } = database;
   const { write } = RecentTokens.of(database);
   return {

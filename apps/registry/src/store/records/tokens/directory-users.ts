@@ -5,9 +5,9 @@ import { defined } from '@krmhub/schema/defined';
 import { eq } from 'drizzle-orm';
 import {
   type DirectoryLimits,
-  type DirectoryStore,
   type DirectoryUser,
   type DirectoryUserFields,
+  type DirectoryUserStore,
   shownUser,
   subjectOf,
 } from '../../directory-store.js';
@@ -46,12 +46,7 @@ const byUser = text<{ id: string }>('SELECT id FROM scim_user WHERE user_id = :u
 const remove = text('DELETE FROM scim_user WHERE id = :id');
 const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_user');
 
-export function directoryUserRows(
-  database: Sql,
-): Pick<
-  DirectoryStore,
-  'directoryUser' | 'directoryUsers' | 'addDirectoryUser' | 'changeDirectoryUser' | 'removeDirectoryUser'
-> {
+export function directoryUserRows(database: Sql): DirectoryUserStore {
   const { read, readOne } = database;
   const { write } = RecentTokens.of(database);
   return {

@@ -15,7 +15,14 @@
 
 import { renameSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { NameFinder, SearchAccess, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type {
+  NameFinder,
+  SearchAccess,
+  SearchPage,
+  SearchQuery,
+  SearchReader,
+  SearchStore,
+} from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import type { Log } from '../../../log.js';
@@ -40,7 +47,7 @@ const MAX_QUICK_STEPS = 50;
 /** Functions between two lines of the log. */
 const LOGGED_FUNCTIONS = 10_000;
 
-type Searches = Pick<SearchStore, 'search'> & NameFinder;
+type Searches = SearchReader & NameFinder;
 
 export interface FollowerOptions {
   /** The database of the registry. */
