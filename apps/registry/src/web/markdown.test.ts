@@ -38,6 +38,9 @@ describe('renderMarkdown', () => {
   });
 
   it('keeps words of code with hyphens whole', () => {
+    expect(html('`resourceFileRegexp`')).toBe(
+      '<p><code><span class="word">resource<wbr>File<wbr>Regexp</span></code></p>',
+    );
     expect(html('`fn eval --dry-run <a-b>`')).toBe(
       '<p><code>fn eval <span class="word">--dry-run</span> <span class="word">&lt;a-b&gt;</span></code></p>',
     );

@@ -1,6 +1,7 @@
 import { README_IMAGE_LIMITS, readmeImagePath } from '@krmhub/oci/readme-images';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import MarkdownIt, { type Token } from 'markdown-it';
+import { breakablePieces } from './break-places.js';
 import { highlightCode } from './highlight.js';
 import { splitSections } from './markdown-sections.js';
 import { cutText, visibleText } from './visible-text.js';
@@ -308,18 +309,23 @@ function writeCode(code: string): string {
   return `<pre tabindex="0"><code>${code}</code></pre>\n`;
 }
 
-/** Characters of a word in code that a line does not break after a hyphen. */
+/** Characters of a word in code that fit in any column of a table. */
+const MAX_CELL_WORD = 13;
+/** Characters of a word in code that goes to the next line as a whole. */
 const MAX_WHOLE_WORD = 28;
 
-/** Writes inline code. A browser breaks a line after each hyphen, so that `--dry-run` would become two words. */
+/**
+ * Writes inline code. A browser breaks a line after each hyphen, so that `--dry-run` would become two words; and where
+ * a column is narrow, anywhere in a word.
+ */
 function writeWords(code: string): string {
   return code
     .split(' ')
-    .map((word) =>
-      word.includes('-') && word.length <= MAX_WHOLE_WORD
-        ? `<span class="word">${escaped(word)}</span>`
-        : escaped(word),
-    )
+    .map((word) => {
+      const text = breakablePieces(word, MAX_CELL_WORD).map(escaped).join('<wbr>');
+      const isWhole = word.length <= MAX_WHOLE_WORD && (word.includes('-') || word.length > MAX_CELL_WORD);
+      return isWhole ? `<span class="word">${text}</span>` : text;
+    })
     .join(' ');
 }
 

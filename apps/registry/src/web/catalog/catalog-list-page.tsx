@@ -103,7 +103,7 @@ export function StateLabel({ view }: { view: CatalogView }) {
   const upstreams = view.sources.filter(({ record }) => record !== undefined).length;
   return (
     <Label tone="warning">
-      {failing} of {upstreams} upstream {upstreams === 1 ? 'copy' : 'copies'} out of date
+      sync of {failing} of {counted(upstreams, 'upstream catalog')} failed
     </Label>
   );
 }

@@ -123,7 +123,7 @@ describe('the list of catalogs', () => {
     const words = visibleText(text);
     expect(words).toContain('default');
     expect(words).toContain('Functions of this registry.');
-    expect(words).toMatch(/1 of 3 upstream copies out of date/);
+    expect(words).toMatch(/sync of 1 of 3 upstream catalogs failed/);
     expect(words).toContain(`theirs ( ${new URL(upstream.origin).host} )`);
     expect(words).toContain('stage : production');
     expect(words).toMatch(/5 functions snapshot \d+ built \d{4}-/);
@@ -292,6 +292,8 @@ describe('the page of a catalog', () => {
     const text = await readPage(`/catalogs/platform${query}`);
     expect(listNames(text)).toEqual(kinds);
     if (kinds.length === 0) expect(visibleText(text)).toContain('No function matches.');
+    const count = query.startsWith('?after') ? '' : `${kinds.length} of `;
+    expect(visibleText(text)).toMatch(new RegExp(`Functions ${count}\\d+ Name contains`));
     expect(text).toContain('<meta name="robots" content="noindex"/>');
   });
 
@@ -332,7 +334,7 @@ describe('the report', () => {
     expect(words).toContain('Remove the rule if it is wrong.');
     expect(words).toMatch(/SetLabels v1 of theirs comes from ours 1\.0\.0/);
     expect(words).toMatch(/Yanked 1\.0\.0 of ours/);
-    expect(words).toContain('Sources that are out of date 1');
+    expect(words).toContain('Sources whose sync failed 1');
     expect(words).toMatch(/Invalid entries 1 .*entry 1/);
     expect(words).toContain('krmhub catalog report platform');
   });

@@ -11,7 +11,7 @@ import { counted } from '../counted.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Empty } from '../parts/empty.js';
 import { Label, type Tone } from '../parts/label.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { changesText } from './cached-counts.js';
@@ -161,13 +161,7 @@ function FunctionChanges({ changes }: { changes: readonly CatalogChange[] }) {
 
 function FunctionLink({ name, isGone = false }: { name: { group: string; kind: string }; isGone?: boolean }) {
   const { at } = useSite();
-  const text = (
-    <>
-      <span class="found-group">{name.group}/</span>
-      <wbr />
-      {name.kind}
-    </>
-  );
+  const text = <QualifiedName name={name} />;
   // A function that is gone from the catalog may have no page.
   return isGone ? text : <a href={at(functionPath(name))}>{text}</a>;
 }

@@ -5,7 +5,7 @@ import { catalogContentsPath, catalogPath, catalogTabPath, functionPath, searchP
 import { counted } from '../counted.js';
 import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
 import type { CatalogView } from './read-catalog.js';
@@ -39,10 +39,12 @@ export function ContentsSection({ view, snapshot, counts, query, contents, descr
   const { catalog } = snapshot;
   const { rows: entryRows, next } = contents;
   const isFiltered = (query.q ?? '') !== '' || (query.source ?? '') !== '';
+  const all = snapshot.functions.toLocaleString('en');
+  const isWhole = query.after === undefined && next === undefined;
   return (
     <section aria-labelledby="contents">
       <h2 id="contents">
-        Functions <span class="quiet">{snapshot.functions.toLocaleString('en')}</span>
+        Functions <span class="quiet">{isFiltered && isWhole ? `${entryRows.length} of ${all}` : all}</span>
       </h2>
       {snapshot.functions === 0 ? (
         <p>
@@ -153,9 +155,7 @@ function Place({ place: row, description }: { place: CatalogEntryRow; descriptio
   return (
     <li>
       <a class="place-name" href={at(functionPath(row))}>
-        <span class="found-group">{row.group}/</span>
-        <wbr />
-        {row.kind}
+        <QualifiedName name={row} />
       </a>
       <div>
         {description === undefined ? null : (

@@ -8,7 +8,7 @@ import { Empty } from '../parts/empty.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
-import { Reference, Text } from '../parts/text.js';
+import { QualifiedName, Reference, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
 import { CatalogHead } from './catalog-head.js';
@@ -144,7 +144,7 @@ function Remarks({
         <ol class="places">
           {page.rows.map((row) => (
             <li>
-              <FunctionName place={row} isHeld={row.entry !== undefined} />
+              <OmittedName place={row} isHeld={row.entry !== undefined} />
               <ul class="plain-list">
                 <RowRemarks place={row} remark={remark} />
               </ul>
@@ -174,18 +174,12 @@ function Remarks({
 }
 
 /** A function in no catalog has no page, unless this registry has a release of it. */
-function FunctionName({ place: row, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
+function OmittedName({ place: row, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
   const { at } = useSite();
   const isOwn = [...row.shadowed, ...(row.refused ?? []), ...row.yanked].some(
     ({ release }) => release !== undefined,
   );
-  const text = (
-    <>
-      <span class="found-group">{row.group}/</span>
-      <wbr />
-      {row.kind}
-    </>
-  );
+  const text = <QualifiedName name={row} />;
   return isHeld || isOwn ? (
     <a class="place-name" href={at(functionPath(row))}>
       {text}
@@ -270,7 +264,7 @@ function FailedSources({ view }: { view: CatalogView }) {
   return (
     <section aria-labelledby="failing">
       <h2 id="failing">
-        Sources that are out of date <span class="quiet">{failing.length}</span>
+        Sources whose sync failed <span class="quiet">{failing.length}</span>
       </h2>
       {failing.map((record) => (
         <>

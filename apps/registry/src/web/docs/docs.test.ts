@@ -126,6 +126,7 @@ describe('the documentation', () => {
     expect(search(many)).toEqual(search('build kustomization a b c d e f g h'));
     expect(search('kustomizaton').length).toBeGreaterThan(0);
     expect(search('argo cd')[0]!.excerpt).not.toMatch(/[`|]|\*\*/);
+    for (const { excerpt } of search('takedown')) expect(excerpt).not.toMatch(/^- | - krmhub|\. \d\. /);
   });
 
   it('finds sections that exist, and no comment of a command', async () => {

@@ -63,7 +63,7 @@ export function docsSearch({ pages }: Docs): (words: string) => DocsHit[] {
 
 function excerpt(text: string, terms: readonly string[]): string {
   const prose = text
-    .replace(/^```.*$|^\|[-|: ]+\|$/gm, '')
+    .replace(/^```.*$|^\|[-|: ]+\|$|^ *(?:[-*]|\d+\.) /gm, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/`|\*\*/g, '')
     .replaceAll('|', ' ')

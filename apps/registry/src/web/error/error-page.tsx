@@ -64,7 +64,7 @@ export function ErrorPage({
         </ul>
       )}
       <p>
-        <a href={at(searchPath())}>Search functions</a> or go to the <a href={at(HOME)}>first page</a>.
+        <a href={at(searchPath())}>Search functions</a> or go to the <a href={at(HOME)}>home page</a>.
       </p>
       {requestId === undefined ? null : (
         <p class="quiet">

@@ -5,7 +5,7 @@ import { FUNCTION_TABS, type FunctionTab, functionPath, functionTabPath, groupPa
 import { importedRelease } from '../parts/imported-release.js';
 import { Label, VisibilityLabel } from '../parts/label.js';
 import { type Tab, Tabs } from '../parts/tabs.js';
-import { Text } from '../parts/text.js';
+import { NamePart, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { WorkflowLine } from '../parts/workflow-line.js';
 import { useSite } from '../site.js';
@@ -129,10 +129,10 @@ function Header({ view }: { view: FunctionView }) {
         <h1>
           <code>
             <a class="function-group" href={at(groupPath(name.group))}>
-              {name.group}/
+              <NamePart value={`${name.group}/`} />
             </a>
             <wbr />
-            {name.kind}
+            <NamePart value={name.kind} />
           </code>{' '}
           <VisibilityLabel visibility={view.visibility} />
         </h1>

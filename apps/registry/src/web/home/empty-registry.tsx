@@ -19,12 +19,14 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
       <ol class="steps">
         <li>
           <h2>Log in</h2>
-          <p>
-            The command asks for a token. The first one is in the file <code>admin.token</code> in the data
-            folder of the registry. The operator creates more tokens.
-          </p>
           <CopySnippet
             label="Log in"
+            caption={
+              <>
+                The command asks for a token. The first one is in the file <code>admin.token</code> in the
+                data folder of the registry. The operator creates more tokens.
+              </>
+            }
             code={
               <>
                 export KRMHUB_REGISTRY=
@@ -36,13 +38,15 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
         </li>
         <li>
           <h2>Write a function</h2>
-          <p>
-            <code>init</code> creates a script and its definition, and marks the lines to edit with{' '}
-            <code>CHANGE</code>. <code>lint</code> lists them; here, <code>sed</code> only removes the marks.{' '}
-            <code>test</code> runs the example. It needs no container.
-          </p>
           <CopySnippet
             label="Write a function"
+            caption={
+              <>
+                <code>init</code> creates a script and its definition, and marks the lines to edit with{' '}
+                <code>CHANGE</code>. <code>lint</code> lists them; here, <code>sed</code> only removes the
+                marks. <code>test</code> runs the example. It needs no container.
+              </>
+            }
             code={
               "krmhub init example.com/SetOwner --runtime starlark\nkrmhub lint set-owner || sed -i.bak 's/# CHANGE:/#/' set-owner/definition.yaml\nkrmhub test set-owner"
             }
@@ -50,25 +54,29 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
         </li>
         <li>
           <h2>Publish it</h2>
-          <p>
-            A release never changes. It is in the{' '}
-            <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a> when the command
-            finishes.
-          </p>
           <CopySnippet
             label="Publish it"
+            caption={
+              <>
+                A release never changes. It is in the{' '}
+                <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a> when the command
+                finishes.
+              </>
+            }
             code="krmhub publish set-owner/definition.yaml --release 0.1.0 --readme set-owner/README.md"
           />
         </li>
         <li>
           <h2>Run it</h2>
-          <p>
-            The function changes the manifests of a folder, and only the lines that it has to.{' '}
-            <code class="unbroken">--dry-run</code> shows the difference. The page of the function has the
-            commands for kustomize and kpt.
-          </p>
           <CopySnippet
             label="Run it"
+            caption={
+              <>
+                The function changes the manifests of a folder, and only the lines that it has to.{' '}
+                <code class="unbroken">--dry-run</code> shows the difference. The page of the function has the
+                commands for kustomize and kpt.
+              </>
+            }
             code={
               <>
                 {'cp -r set-owner/examples/basic/input shop\nkrmhub fn eval shop -c '}
@@ -89,8 +97,11 @@ export function EmptyRegistry({ recipes }: { recipes: readonly ReadyRecipe[] }) 
       <ul class="steps">
         {recipes.map(({ name, summary }) => (
           <li>
-            {summary}
-            <CopySnippet label={`Import ${name}`} code={`krmhub catalog apply --example ${name}`} />
+            <CopySnippet
+              label={`Import ${name}`}
+              caption={summary}
+              code={`krmhub catalog apply --example ${name}`}
+            />
           </li>
         ))}
       </ul>

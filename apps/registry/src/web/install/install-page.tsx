@@ -13,8 +13,8 @@ export function InstallPage({ downloads }: { downloads: Downloads }) {
     <div class="steps">
       <h1>Install the command line</h1>
       <p class="lead">
-        <code>krmhub</code> finds, verifies, runs, and publishes functions. This registry has version{' '}
-        {downloads.version}, its own.
+        <code>krmhub</code> finds, verifies, runs, and publishes functions. This registry offers version{' '}
+        {downloads.version}, which it runs itself.
       </p>
       <h2>Without Node.js</h2>
       <ExecutablesSection downloads={downloads} />

@@ -307,8 +307,8 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
         <p class="entry">
           <label for="object">Object</label>
           <span class="quiet" id="object-hint">
-            GROUP, GROUP/KIND, <code>catalog:NAME</code>, <code>repository:NAME</code>, or{' '}
-            <code>registry</code>.
+            <code>GROUP</code>, <code>GROUP/KIND</code>, <code>catalog:NAME</code>,{' '}
+            <code>repository:NAME</code>, or <code>registry</code>.
           </span>
           <input
             id="object"

@@ -78,7 +78,7 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
           </p>
         </Banner>
       )}
-      {publishers.items.length === 0 ? <p class="quiet">None yet.</p> : null}
+      {publishers.items.length === 0 ? <p class="quiet">No trusted publishers yet.</p> : null}
       <ul class="operate-list">
         {publishers.items.map((publisher) => (
           <PublisherItem publisher={publisher} isOver={isExpired(publisher, shown.now)} />

@@ -44,7 +44,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
           </p>
         </Banner>
       )}
-      <p>{total === 0 ? 'None yet.' : `${good} of ${total} valid. Secrets are not stored.`}</p>
+      <p>{total === 0 ? 'No tokens yet.' : `${good} of ${total} valid. Secrets are not stored.`}</p>
       <ul class="operate-list">
         {tokens.items.map((token) => (
           <TokenItem token={token} />

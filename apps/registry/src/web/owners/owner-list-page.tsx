@@ -29,8 +29,8 @@ export function OwnerListPage({
     <div class="owners">
       <h1>Owners</h1>
       <p class="lead">
-        A group of functions is a domain, and belongs to at most one team. An administrator says so, or the
-        team proves that the domain is its own.
+        A group of functions is a domain, and belongs to at most one team. An administrator assigns it, or the
+        team proves that it controls the domain.
       </p>
       {teams.length === 0 ? (
         <Empty title="No owners">

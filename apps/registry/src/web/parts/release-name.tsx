@@ -1,3 +1,5 @@
+import { NamePart } from './text.js';
+
 /** Name of a release in a heading, which breaks after its group. */
 export function ReleaseName({
   name: { group, kind, release },
@@ -6,9 +8,12 @@ export function ReleaseName({
 }) {
   return (
     <>
-      <span class="function-group">{group}/</span>
+      <span class="function-group">
+        <NamePart value={`${group}/`} />
+      </span>
       <wbr />
-      {kind}@<wbr />
+      <NamePart value={`${kind}@`} />
+      <wbr />
       {release}
     </>
   );

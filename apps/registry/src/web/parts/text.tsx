@@ -5,6 +5,8 @@
  */
 
 import { parseUrl } from '@krmhub/schema/parse-url';
+import type { Child } from 'hono/jsx';
+import { breakablePieces } from '../break-places.js';
 import { cutText, visibleText } from '../visible-text.js';
 
 /**
@@ -17,17 +19,46 @@ export function Text({ value, max }: { value: string; max?: number }) {
 
 /** An address or a reference, which a narrow line breaks after a slash instead of within a word. */
 export function Reference({ value, max }: { value: string; max?: number }) {
-  const parts = visibleText(max === undefined ? value : cutText(value, max)).split(/(?<=[^/]\/)(?=[^/])/);
+  const parts = visibleText(max === undefined ? value : cutText(value, max)).split(/(?<=[^/<]\/)(?=[^/])/);
+  return <bdi>{breakBetween(parts)}</bdi>;
+}
+
+const LONG_WORD = /\S{23}/;
+
+/** A message. A narrow line breaks a long name in it after a slash. */
+export function Message({ value }: { value: string }) {
+  return LONG_WORD.test(value) ? <Reference value={value} /> : <Text value={value} />;
+}
+
+/**
+ * A group or a kind. A line breaks before it, and within it only if it is longer than the line: after a dot or before a
+ * capital letter.
+ */
+export function NamePart({ value }: { value: string }) {
+  const pieces = breakBetween(breakablePieces(visibleText(value)));
+  return pieces.length === 1 ? pieces : <span class="word">{pieces}</span>;
+}
+
+/** A group, its slash, and a kind. */
+export function QualifiedName({ name: { group, kind } }: { name: { group: string; kind: string } }) {
   return (
-    <bdi>
-      {parts.map((part, index) => (
-        <>
-          {index === 0 ? null : <wbr />}
-          {part}
-        </>
-      ))}
-    </bdi>
+    <>
+      <span class="found-group">
+        <NamePart value={`${group}/`} />
+      </span>
+      <wbr />
+      <NamePart value={kind} />
+    </>
   );
+}
+
+function breakBetween(parts: readonly string[]): Child[] {
+  return parts.map((part, index) => (
+    <>
+      {index === 0 ? null : <wbr />}
+      {part}
+    </>
+  ));
 }
 
 /** An address from publishers: a link if it is http or https, otherwise text. */

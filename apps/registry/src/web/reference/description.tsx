@@ -5,7 +5,16 @@ export function Description({ text }: { text: string | undefined }) {
   if (text === undefined) return null;
   return (
     <p class="field-text">
-      {text.split('`').map((part, index) =>
+      <TextWithCode value={text} />
+    </p>
+  );
+}
+
+/** The text of a description, or a summary. */
+export function TextWithCode({ value }: { value: string }) {
+  return (
+    <>
+      {value.split('`').map((part, index) =>
         index % 2 === 0 ? (
           <Text value={part} />
         ) : (
@@ -14,6 +23,6 @@ export function Description({ text }: { text: string | undefined }) {
           </code>
         ),
       )}
-    </p>
+    </>
   );
 }

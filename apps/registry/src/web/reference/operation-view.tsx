@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { RegistryAddress } from '../parts/registry-address.js';
-import { Text } from '../parts/text.js';
+import { Reference } from '../parts/text.js';
 import { useSite } from '../site.js';
-import { Description } from './description.js';
+import { Description, TextWithCode } from './description.js';
 import { exampleValue } from './example-value.js';
 import type { ApiContent, ApiDocument, ApiParameter, NamedOperation } from './openapi-model.js';
 import { SchemaFields, SchemaRules, SchemaType } from './schema-view.js';
@@ -27,7 +27,7 @@ export function OperationName({
     <>
       <span class={`method method-${method}`}>{method.toUpperCase()}</span> {children}{' '}
       <span class="quiet">
-        <Text value={summary} />
+        <TextWithCode value={summary} />
       </span>
     </>
   );
@@ -40,7 +40,9 @@ export function Operation({ operation, document }: { operation: NamedOperation; 
     <details class="operation" id={operationId(operation)}>
       <summary>
         <OperationName operation={operation}>
-          <code>{path}</code>
+          <code>
+            <Reference value={path} />
+          </code>
         </OperationName>
       </summary>
       <Description text={description} />
@@ -55,22 +57,50 @@ export function Operation({ operation, document }: { operation: NamedOperation; 
         <Contents title="Request body" content={requestBody.content} document={document} />
       )}
       <h3>Responses</h3>
-      <ul class="plain-list responses">
-        {Object.entries(operation.responses).map(([status, { description: meaning, content = {} }]) => (
-          <li>
-            <strong>{status === 'default' ? 'other' : status}</strong> <Text value={meaning} />{' '}
-            {Object.entries(content).map(([mediaType, { schema }]) => (
-              <span class="quiet">
-                <code>{mediaType}</code> {schema === undefined ? null : <SchemaType schema={schema} />}{' '}
-              </span>
-            ))}
-          </li>
-        ))}
-      </ul>
+      <Responses responses={operation.responses} />
       <Example operation={operation} document={document} />
       <h3>In a terminal</h3>
       <CopySnippet label={`${method.toUpperCase()} ${path} with curl`} code={curlCommand(operation)} />
     </details>
+  );
+}
+
+const PROBLEM = 'application/problem+json';
+
+/** The responses, then the failures, which all have the same body. */
+function Responses({ responses }: Pick<NamedOperation, 'responses'>) {
+  const all = Object.entries(responses);
+  const failures = all.filter(([, { content }]) => content?.[PROBLEM] !== undefined);
+  const problem = failures[0]?.[1].content?.[PROBLEM]?.schema;
+  return (
+    <>
+      <ul class="plain-list responses">
+        {all
+          .filter(([, { content }]) => content?.[PROBLEM] === undefined)
+          .map(([status, { description, content = {} }]) => (
+            <li>
+              <strong>{status}</strong> <TextWithCode value={description} />{' '}
+              {Object.entries(content).map(([mediaType, { schema }]) => (
+                <span class="quiet">
+                  <code>{mediaType}</code> {schema === undefined ? null : <SchemaType schema={schema} />}{' '}
+                </span>
+              ))}
+            </li>
+          ))}
+      </ul>
+      {problem === undefined ? null : (
+        <p class="quiet">
+          Failures, as <code>{PROBLEM}</code> <SchemaType schema={problem} />:
+        </p>
+      )}
+      <ul class="plain-list responses">
+        {failures.map(([status, { description }]) => (
+          <li>
+            <strong>{status === 'default' ? 'other' : status}</strong> <TextWithCode value={description} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -104,25 +134,31 @@ function Parameters({ parameters }: { parameters: readonly ApiParameter[] }) {
 /** A form that only the script shows. The script reads the path in `data-try` and the names of the inputs. */
 function TryIt({ operation }: { operation: NamedOperation }) {
   const { at } = useSite();
-  const { path, parameters = [], operationId: id } = operation;
+  const { path, parameters = [] } = operation;
   return (
-    <form class="try" hidden data-try={at(path)} aria-label={`Try GET ${path}`}>
+    <form
+      class="try"
+      hidden
+      data-try={at(path)}
+      aria-label={`Try GET ${path}`}
+      autocomplete="off"
+      spellcheck={false}
+    >
       {parameters
         .filter(({ in: place }) => place !== 'header')
         .map(({ name, in: place, required = false, schema }) => {
           const { example = schema.items?.example } = schema;
           return (
             <p class="entry">
-              <label for={`try-${id}-${place}-${name}`}>{name}</label>
-              <input
-                id={`try-${id}-${place}-${name}`}
-                name={name}
-                data-place={place}
-                required={required}
-                value={place === 'path' && typeof example === 'string' ? example : ''}
-                autocomplete="off"
-                spellcheck={false}
-              />
+              <label>
+                {name}
+                <input
+                  name={name}
+                  data-place={place}
+                  required={required}
+                  value={place === 'path' && typeof example === 'string' ? example : ''}
+                />
+              </label>
             </p>
           );
         })}

@@ -32,10 +32,18 @@ describe('the reference of the HTTP API', () => {
       expect(read('/api')).toContain(
         `href="${target}" id="operation-${operationId}" data-moved=""><code>${path}<`,
       );
-      const text = pages.get(`/api/${tags[0]}`)!;
+      const text = read(`/api/${tags[0]}`);
       expect(text).toContain(`<details class="operation" id="operation-${operationId}">`);
       expect(text).toContain(`<code>${path}</code>`);
     }
+  });
+
+  it('names the body of failures once for each operation, and shows code', () => {
+    const page = pages.get('/api/catalogs')!;
+    const operations = page.match(/<details class="operation" id="operation-/g)!.length;
+    expect(page.match(/application\/problem\+json/g)).toHaveLength(operations);
+    expect(page).toContain('(see </bdi><code><bdi>diagnostics</bdi></code><bdi>)');
+    expect(pages.get('/api')).toContain('scope </bdi><code><bdi>audit</bdi></code>');
   });
 
   it('has no other part', async () => {

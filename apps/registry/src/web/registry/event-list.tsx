@@ -1,6 +1,6 @@
 import type { Event } from '@krmhub/catalog';
 import { EVENTS } from '@krmhub/schema';
-import { Text } from '../parts/text.js';
+import { NamePart, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -48,8 +48,10 @@ function Subject({
   if (group !== undefined && kind !== undefined && release !== undefined) {
     const name = (
       <>
-        {group}/<wbr />
-        {kind}@{release}
+        <NamePart value={`${group}/`} />
+        <wbr />
+        <NamePart value={`${kind}@`} />
+        {release}
       </>
     );
     if (type === 'release.taken-down') return name;

@@ -2,6 +2,7 @@ import type { SearchResult } from '@krmhub/api/model';
 import { groupPath, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Pages } from '../parts/pages.js';
+import { NamePart } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { SearchResultItem } from './search-result.js';
 
@@ -19,7 +20,9 @@ export function GroupPage({
   const { total, items, next } = result;
   return (
     <div class="search-page">
-      <h1>{group}</h1>
+      <h1>
+        <NamePart value={group} />
+      </h1>
       <p>
         {counted(total, 'function')}. <a href={at(searchPath({ group: [group] }))}>Search in this group</a>
       </p>

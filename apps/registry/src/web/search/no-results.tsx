@@ -1,14 +1,13 @@
 import type { SearchResult } from '@krmhub/api/model';
 import type { FacetCount } from '@krmhub/catalog';
 import { HOME, searchPath } from '../addresses.js';
-import { Empty } from '../parts/empty.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { chips, type Search } from './search-view.js';
 
 const SAMPLES = 8;
 
-/** Repeats the search with its filters, and suggests searches with results. */
+/** Suggests searches with results: without one of several filters, or for a tag. */
 export function NoResults({
   search,
   result,
@@ -23,32 +22,31 @@ export function NoResults({
   if (asked.length === 0) {
     return (
       <p class="found-corrected">
-        The <a href={at(HOME)}>first page</a> shows how to publish a function.
+        The <a href={at(HOME)}>home page</a> shows how to publish a function.
       </p>
     );
   }
   return (
-    <Empty title={asked.length === 1 ? 'No function matches:' : 'No function matches all of these filters:'}>
-      <ul>
-        {asked.map(({ title, value, path }) => (
-          <li>
-            {title.toLowerCase()}{' '}
-            <strong>
-              <Text value={value} max={200} />
-            </strong>
-            {asked.length === 1 ? null : (
-              <>
-                {' – '}
-                <a href={at(path)} rel="nofollow">
-                  search without this filter
-                </a>
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
+    <div class="empty">
+      {asked.length === 1 ? null : (
+        <ul>
+          {asked.map(({ title, value, path }) => (
+            <li>
+              {title.toLowerCase()}{' '}
+              <strong>
+                <Text value={value} max={200} />
+              </strong>
+              {' – '}
+              <a href={at(path)} rel="nofollow">
+                search without this filter
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
       <p>
-        Try shorter words or fewer filters. <a href={at(searchPath())}>Show all functions.</a>
+        Try {asked.length === 1 ? 'shorter or other words' : 'shorter words or fewer filters'}.{' '}
+        <a href={at(searchPath())}>Show all functions.</a>
       </p>
       {tags.length === 0 ? null : (
         <>
@@ -64,6 +62,6 @@ export function NoResults({
           </ul>
         </>
       )}
-    </Empty>
+    </div>
   );
 }

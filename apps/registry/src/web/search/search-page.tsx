@@ -41,7 +41,7 @@ export function SearchPage({
         {isEmpty ? null : <Facets views={facetViews(search, result)} />}
         <section class="found" aria-labelledby="found-title">
           <div class="found-head">
-            <h2 id="found-title">{foundTitle(total, isEmpty)}</h2>
+            <h2 id="found-title">{foundTitle(total, filters.length)}</h2>
             {total > 1 ? <Order search={search} /> : null}
           </div>
           {result.corrected === undefined ? null : (
@@ -81,8 +81,9 @@ export function SearchPage({
   );
 }
 
-function foundTitle(total: number, isEmpty: boolean): string {
-  if (total === 0) return isEmpty ? 'No functions yet' : 'No results';
+function foundTitle(total: number, filters: number): string {
+  if (total === 0 && filters === 0) return 'No functions yet';
+  if (total === 0) return `No function matches${filters === 1 ? '' : ' all of these filters'}`;
   return total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`;
 }
 

@@ -27,12 +27,15 @@ const ITEM: SearchItem = {
 };
 const KEY = `the key sha256:${'a1'.repeat(32)}`;
 
-/** Returns the text of a function in a list. */
-function visibleText(changes: Partial<SearchItem>): string {
+/** Returns the HTML of a function in a list. */
+function html(changes: Partial<SearchItem>): string {
   const body = <SearchResultItem item={{ ...ITEM, ...changes }} />;
   const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
-  return page
-    .slice(page.indexOf('<li class="found-function"'), page.indexOf('</main>'))
+  return page.slice(page.indexOf('<li class="found-function"'), page.indexOf('</main>'));
+}
+
+function visibleText(changes: Partial<SearchItem>): string {
+  return html(changes)
     .replace(/<[^>]*>/g, '')
     .replaceAll('&quot;', '"');
 }
@@ -51,6 +54,15 @@ describe('a function in a list', () => {
   ])('shows the verdict on its signatures in a few words (%#)', (signature, words) => {
     expect(visibleText({ signature })).toContain(words);
     expect(visibleText({ signature })).not.toContain('by the registry policy');
+  });
+
+  it('has places in a long name where a line may break', () => {
+    const long = html({ group: 'functions.platform.example.com', kind: 'EnforceLabelsOnNamespaces' });
+    expect(long).toContain(
+      '<span class="word">functions.<wbr/>platform.<wbr/>example.<wbr/>com/</span></a><wbr/>',
+    );
+    expect(long).toContain('<span class="word">Enforce<wbr/>LabelsOn<wbr/>Namespaces</span></a>');
+    expect(html({})).not.toContain('class="word"');
   });
 
   it('shows what needs attention before it runs', () => {

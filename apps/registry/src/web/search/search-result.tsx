@@ -6,7 +6,7 @@ import { importedRelease } from '../parts/imported-release.js';
 import { Label } from '../parts/label.js';
 import { PublisherLine } from '../parts/publisher-line.js';
 import { ShortSigner } from '../parts/signer.js';
-import { Text } from '../parts/text.js';
+import { NamePart, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -23,11 +23,12 @@ export function SearchResultItem({ item }: { item: SearchItem }) {
     <li class="found-function">
       <h3>
         <a class="found-group" href={at(groupPath(group))}>
-          {group}
+          <NamePart value={`${group}/`} />
         </a>
-        /
         <wbr />
-        <a href={at(functionPath(item))}>{kind}</a>{' '}
+        <a href={at(functionPath(item))}>
+          <NamePart value={kind} />
+        </a>{' '}
         <span class="found-release">{release ?? importedRelease(item.imageTag)}</span>
         {release !== undefined && isPrerelease(release) ? (
           <>

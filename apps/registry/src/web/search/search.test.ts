@@ -68,7 +68,7 @@ describe('the search page', () => {
     expect(group).toContain('<h1>many.example</h1>');
     expect(group).toContain('25 functions. <a');
     expect(group.match(/class="found-function"/g)).toHaveLength(25);
-    expect(listLinks(await readPage('/functions?q=labels')).get('other.example')).toBe(
+    expect(listLinks(await readPage('/functions?q=labels')).get('other.example/')).toBe(
       '/functions/other.example',
     );
     expect((await browse('/functions/none.example')).status).toBe(404);
@@ -206,7 +206,7 @@ describe('the search page', () => {
 
   it('repeats a search without results, and suggests others', async () => {
     const page = await readPage('/functions?q=zebra&tag=labels');
-    expect(page).toContain('No function matches all of these filters');
+    expect(page).toContain('<h2 id="found-title">No function matches all of these filters</h2>');
     expect(page).toContain('<bdi>zebra</bdi>');
     const links = listLinks(page);
     expect(links.get('search without this filter')).toBe('/functions?q=zebra');

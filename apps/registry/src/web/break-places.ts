@@ -1,0 +1,22 @@
+/** Characters of a name that fit in one line of a heading on a phone. */
+const MAX_WHOLE = 22;
+/** Characters between two places. */
+const MIN_PIECE = 4;
+
+const PLACES = /(?<=[^/]\/)(?=[^/])|(?<=[\w)>}][.:@=,_])(?=[\w<{])|(?<=[a-z\d])(?=[A-Z])/;
+
+/**
+ * Returns the pieces of a name between which a line may break: after a slash or a dot, and before a capital letter. A short
+ * name is one piece.
+ */
+export function breakablePieces(name: string, maxWhole = MAX_WHOLE): string[] {
+  if (name.length <= maxWhole) return [name];
+  const pieces: string[] = [];
+  for (const piece of name.split(PLACES)) {
+    const last = pieces.at(-1);
+    if (last !== undefined && Math.min(last.length, piece.length) < MIN_PIECE) {
+      pieces[pieces.length - 1] = last + piece;
+    } else pieces.push(piece);
+  }
+  return pieces;
+}
