@@ -130,6 +130,8 @@ it('publishes without a stored secret, and before a stored one', async () => {
   expect(shown.stdout).toContain(`by example/functions release.yml (GitHub Actions, ${github.issuer})`);
   expect(shown.stdout).toContain(`${'c'.repeat(40)}, refs/tags/v1.0.0`);
 
+  const table = await krmhub(['publisher', 'list', target], { env: administrator });
+  expect(table.stdout).toContain(`example/functions release.yml ${github.issuer}`);
   const listed = await krmhub(['publisher', 'list', target, '-o', 'json'], { env: administrator });
   expect(JSON.parse(listed.stdout).publishers[0]).toMatchObject({
     pins: { repositoryId: '1', ownerId: '2' },

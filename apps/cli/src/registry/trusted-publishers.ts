@@ -1,6 +1,7 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { CheckedPublishers, TrustedPublisher } from '@krmhub/api/model';
 import { describeProblem, publisherTarget } from '@krmhub/catalog/access/trusted-publishers/check-claims';
+import { provider } from '@krmhub/catalog/access/trusted-publishers/providers';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { CiProvider } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -229,8 +230,9 @@ function readClaims(text: string, file: string): Record<string, unknown> {
   throw new KrmhubError('usage', `${file === '-' ? 'stdin' : file} has neither a token nor claims as JSON`);
 }
 
-function settingsText({ settings }: TrustedPublisher): string {
-  return Object.values(settings).join(' ');
+/** The settings, and the issuer if it is not the usual one: others can have workflows of the same name. */
+function settingsText({ settings, provider: name, issuer }: TrustedPublisher): string {
+  return [...Object.values(settings), ...(issuer === provider(name).issuer ? [] : [issuer])].join(' ');
 }
 
 function describe(publisher: TrustedPublisher): string {

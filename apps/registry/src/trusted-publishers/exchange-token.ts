@@ -11,6 +11,7 @@
 
 import { randomUUID } from 'node:crypto';
 import {
+  breaksOnlyRules,
   can,
   checkClaims,
   describeProblem,
@@ -113,17 +114,23 @@ function matchingPublishers(
   const run = describeRun(publishers[0]!, claims);
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
-    throw new KrmhubError('forbidden', `no trusted publisher${where} is ${JSON.stringify(run.workflow)}`, {
+    // A publisher of the same name can be of another issuer.
+    const who =
+      JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
+    throw new KrmhubError('forbidden', `no trusted publisher${where} is ${who}`, {
       hint: `An owner of the group adds the workflow: krmhub publisher add ${groups?.[0] ?? 'GROUP'}. To see those that exist: krmhub publisher list.`,
     });
   }
   const { publisher, problems } = closest;
   const target = publisherTarget(publisher);
+  const replace = `If the publisher is wrong, an owner of the group replaces it: krmhub publisher remove ${publisher.id}, then krmhub publisher add ${target}`;
   throw new KrmhubError(
     'forbidden',
     `the workflow is not the trusted publisher of ${target}: ${problems.map(describeProblem).join('; ')}`,
     {
-      hint: `Run it as expected. If the publisher is wrong, an owner of the group replaces it: krmhub publisher remove ${publisher.id}, then krmhub publisher add ${target}`,
+      hint: breaksOnlyRules(publisher, problems)
+        ? 'Run it as expected: this holds for every publisher of the provider.'
+        : `Run it as expected. ${replace}`,
     },
   );
 }

@@ -3,7 +3,7 @@ import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } fro
 import { exportJWK } from 'jose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { TestIssuer } from '../testing/test-issuer.js';
-import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 /** Mistakes of owners and workflows: each answer says what to do next. */
 const AUDIENCE = 'https://hub.example.net';
@@ -57,6 +57,48 @@ it('a repository that was renamed, or given to another owner, is told so', async
   expect(given.body.detail).toContain('repository_owner_id is "3", expected 2');
   const stranger = await exchange({ repository: 'new/functions', repository_id: '9' });
   expect(stranger.body.detail).toBe('no trusted publisher of example.com is "new/functions"');
+});
+
+it('a workflow with the name of a publisher of another issuer is told so', async () => {
+  const issuer = 'https://github.example.com/_services/token';
+  const server = await TestIssuer.create(issuer);
+  await add({ group: 'a.example.com' });
+  const keys = server.fetch;
+  github.fetch = (url) => keys(url);
+  await add({ group: 'b.example.com', issuer });
+  const token = await server.sign(RUN, { now: registry.parts.clock() });
+  const { status, body } = await send(token, ['a.example.com']);
+  expect([status, body.detail]).toEqual([
+    403,
+    `no trusted publisher of a.example.com is "example/functions release.yml" of the issuer ${issuer}`,
+  ]);
+});
+
+it('a run that no publisher may accept is not told to replace its publisher', async () => {
+  const { body: publisher } = await add();
+  const forbidden = await exchange({ event_name: 'pull_request_target' });
+  expect(forbidden.body.hint).toBe('Run it as expected: this holds for every publisher of the provider.');
+  const both = await exchange({
+    event_name: 'pull_request_target',
+    workflow_ref: RUN.workflow_ref.replace('release', 'test'),
+  });
+  expect(both.body.hint).toContain(`krmhub publisher remove ${publisher.id}`);
+});
+
+it('a workflow that publishes another function than it may is told which publisher to add', async () => {
+  await add({ kind: 'SetOther' });
+  const { body } = await exchange();
+  const path = '/api/v1/functions/example.com/SetLabels/releases/1.0.0';
+  const { status, body: refused } = await registry.send<Problem>(
+    'PUT',
+    path,
+    definitionText({ group: 'example.com', kind: 'SetLabels', release: '1.0.0' }),
+    `Bearer ${body.token}`,
+  );
+  expect([status, refused.hint]).toEqual([
+    403,
+    'This workflow is a trusted publisher of example.com/SetOther. An owner of the group adds it for more: krmhub publisher add example.com',
+  ]);
 });
 
 it('a publisher that was not used in time matches nothing, and can be added again', async () => {
@@ -161,7 +203,10 @@ it('a workflow that names a group without a publisher is told so, also with keys
   const sign = (from: TestIssuer) =>
     from.sign({ aud: [AUDIENCE], 'kubernetes.io': account }, { now: registry.parts.clock() });
   const { status, body } = await send(await sign(cluster), ['b.example.com']);
-  expect([status, body.detail]).toEqual([403, 'no trusted publisher of b.example.com is "ci publisher"']);
+  expect([status, body.detail]).toEqual([
+    403,
+    'no trusted publisher of b.example.com is "ci publisher" of the issuer https://kubernetes.default.svc',
+  ]);
   expect(body.hint).toContain('krmhub publisher add b.example.com');
   const forged = await TestIssuer.create('https://kubernetes.default.svc');
   expect((await send(await sign(forged), ['b.example.com'])).status).toBe(401);

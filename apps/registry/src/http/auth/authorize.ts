@@ -304,6 +304,11 @@ export function refuseLacking(
       hint: `An administrator can publish its first function, create a token with \`krmhub token create NAME --scope publish --group ${group}\`, or add the group to openGroups with \`krmhub access apply\`.`,
     });
   }
+  if (token.run !== undefined && action === 'publish' && typeof object !== 'string' && 'group' in object) {
+    throw new KrmhubError('forbidden', message, {
+      hint: `This workflow is a trusted publisher of ${token.groups.join(', ')}. An owner of the group adds it for more: krmhub publisher add ${object.group}`,
+    });
+  }
   if (token.user !== undefined) {
     if (lackingRights(rules, { ...token, scopes: [...USER_TOKEN_SCOPES] }, action, object).length === 0) {
       throw new KrmhubError('forbidden', message, {

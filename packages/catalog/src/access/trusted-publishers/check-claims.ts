@@ -91,6 +91,15 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
 }
 
+/** Whether all problems are with rules of the provider, so that no other publisher would accept the run. */
+export function breaksOnlyRules(
+  { provider: name }: Pick<TrustedPublisher, 'provider'>,
+  problems: readonly ClaimProblem[],
+): boolean {
+  const ruled = provider(name).rules.map((rule) => claimName(rule.claim));
+  return problems.every(({ claim }) => ruled.includes(claim));
+}
+
 /** Reports whether claims are of the source that a publisher names first, whatever else differs. */
 export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
   const [name, setting] = firstSetting(publisher.provider);
