@@ -171,10 +171,30 @@ interface Answer {
   description?: string;
 }
 
-/** Returns the error that a provider sent with a redirect or a response. */
-function readAnswer({ error, error_description: description }: Caught): Answer | undefined {
+/** Returns the error that a provider sent with a redirect, a response, or the header of a response. */
+function readAnswer(caught: Caught): Answer | undefined {
+  const { error, error_description: description } = challenge(caught) ?? caught;
   if (typeof error !== 'string') return undefined;
   return { error, ...defined({ description: typeof description === 'string' ? description : undefined }) };
+}
+
+/**
+ * Returns what WWW-Authenticate says. A provider sends it to a client that authenticates with a header (RFC 6749, section
+ * 5.2); it need not repeat the error there.
+ */
+function challenge({ code, cause }: Caught): Pick<Caught, 'error' | 'error_description'> | undefined {
+  if (code !== 'OAUTH_WWW_AUTHENTICATE_CHALLENGE' || !Array.isArray(cause)) return undefined;
+  const challenges = cause as { scheme: string; parameters: Record<string, string | undefined> }[];
+  const named = challenges.find(({ parameters }) => parameters.error !== undefined);
+  if (named !== undefined) return named.parameters;
+  return challenges.some(({ scheme }) => scheme.toLowerCase() === 'basic')
+    ? { error: 'invalid_client' }
+    : undefined;
+}
+
+/** Whether a provider refused the client ID and the secret, or how they were sent. */
+export function refusesClient(error: unknown): boolean {
+  return causes(error).some((one) => readAnswer(one)?.error === 'invalid_client');
 }
 
 type Caught = Error & { code?: unknown; error?: unknown; error_description?: unknown };

@@ -78,6 +78,19 @@ describe('signing in', () => {
     expect((await client.signIn(provider)).user.subject).toBe('alice');
   });
 
+  it.each(['Basic realm="x"', 'Basic realm="x", error="invalid_client"'])(
+    'authenticates in the other way after the challenge %s',
+    async (header) => {
+      await start({ client: { token_endpoint_auth_method: 'client_secret_post' } });
+      client.idp.intercept = ({ url, headers }, response) => {
+        if (url !== '/token' || headers.authorization === undefined) return false;
+        response.writeHead(401, { 'WWW-Authenticate': header }).end();
+        return true;
+      };
+      expect((await client.signIn(client.provider())).user.subject).toBe('alice');
+    },
+  );
+
   it('does not need refresh tokens', async () => {
     await start({ refreshes: false });
     expect((await client.signIn(client.provider())).tokens.refreshToken).toBeUndefined();

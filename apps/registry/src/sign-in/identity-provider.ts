@@ -16,7 +16,14 @@ import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { Configuration, IDToken, ServerMetadata, TokenEndpointResponse } from 'openid-client';
 import { fetchConfiguration } from '../trusted-publishers/issuer-configuration.js';
-import { explainFailure, ProviderRefusal, refused, tokenProblem, unavailable } from './explain-failure.js';
+import {
+  explainFailure,
+  ProviderRefusal,
+  refused,
+  refusesClient,
+  tokenProblem,
+  unavailable,
+} from './explain-failure.js';
 import type { ProviderFetch } from './provider-http.js';
 import type { ProviderSettings } from './provider-settings.js';
 import { type ConfirmedUser, isComplete, readUserClaims } from './read-user-claims.js';
@@ -199,13 +206,11 @@ export class IdentityProvider {
    * was chosen there. As the libraries of Go do, the second is tried if the first is refused.
    */
   async #grant<Response>(known: Known, ask: (config: Configuration) => Promise<Response>): Promise<Response> {
-    const { ResponseBodyError } = await import('openid-client');
     const [first, second] = known.configs;
     try {
       return await ask(first!);
     } catch (error) {
-      if (second === undefined || !(error instanceof ResponseBodyError) || error.error !== 'invalid_client')
-        throw error;
+      if (second === undefined || !refusesClient(error)) throw error;
       const response = await ask(second);
       known.configs.reverse();
       return response;

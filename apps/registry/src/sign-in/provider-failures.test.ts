@@ -85,6 +85,29 @@ describe('a provider that is away', () => {
   });
 });
 
+it('a secret that the provider does not accept is named, also if it says so in a header', async () => {
+  await start();
+  const provider = client.provider({ clientSecret: 'another' });
+  for (const header of [undefined, 'Basic realm="x"', 'Basic realm="x", error="invalid_client"']) {
+    client.idp.intercept = ({ url }, response) => {
+      if (url !== '/token' || header === undefined) return false;
+      response.writeHead(401, { 'WWW-Authenticate': header }).end();
+      return true;
+    };
+    expect(await refusal(client.signIn(provider))).toMatch(
+      /^unavailable: .*it does not accept the client ID and the secret.*KRMHUB_OIDC_CLIENT_SECRET/s,
+    );
+  }
+  client.idp.intercept = ({ url }, response) => {
+    if (url !== '/me') return false;
+    response.writeHead(401, { 'WWW-Authenticate': 'Bearer error="invalid_token"' }).end();
+    return true;
+  };
+  expect(await refusal(client.signIn(client.provider()))).toContain(
+    'it answered with an error (invalid_token)',
+  );
+});
+
 describe('a configuration', () => {
   const serve = (change: (found: Record<string, unknown>) => unknown) => {
     client.idp.intercept = (request, response) => {
