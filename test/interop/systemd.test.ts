@@ -31,6 +31,22 @@ describe.skipIf(missing !== '')(`the systemd unit${missing}`, () => {
     expect(run('systemd-analyze', 'verify', '--man=no', copy).said).toContain('mostly');
   });
 
+  it('is valid for the executable, whose cache is a folder that systemd creates', () => {
+    const copy = path.join(folder, 'krmhub.service');
+    writeFileSync(copy, readFileSync(unit, 'utf8').replace('/usr/bin/node ', '/nowhere/node '));
+    mkdirSync(`${copy}.d`);
+    const dropIn = readFileSync(path.join(root, 'deploy/krmhub-executable.conf'), 'utf8');
+    const write = (program: string) =>
+      writeFileSync(path.join(`${copy}.d`, 'x.conf'), dropIn.replace('/usr/local/bin/krmhub', program));
+    write(process.execPath);
+    expect(run('systemd-analyze', 'verify', '--man=no', copy)).toEqual({ status: 0, said: '' });
+    write('/nowhere/krmhub');
+    expect(run('systemd-analyze', 'verify', '--man=no', copy).said).toContain('/nowhere/krmhub');
+    expect(settings.map(([, name, set]) => `${name}=${set}`)).toContain(
+      `Environment=KRMHUB_CACHE=/var/cache/${value('CacheDirectory')}`,
+    );
+  });
+
   it('restricts what a server can do to the machine', () => {
     const { status, said } = run('systemd-analyze', 'security', '--offline=true', '--threshold=20', unit);
     expect([status, said.split('\n').filter((line) => line.includes('Overall exposure'))]).toEqual([
@@ -87,6 +103,9 @@ exit 1
     expect(readConfig(Object.fromEntries(lines.map((line) => line.split('='))))).toMatchObject({
       publicUrl: 'https://krmhub.example.com',
     });
+    expect(existsSync(path.join(folder, 'etc/systemd/system/krmhub.service.d/krmhub-executable.conf'))).toBe(
+      true,
+    );
     const [node, program, ...args] = value('ExecStart')!.split(' ') as [string, string, ...string[]];
     expect([node, args]).toEqual(['/usr/bin/node', ['serve']]);
     expect(existsSync(path.join(folder, program))).toBe(true);
