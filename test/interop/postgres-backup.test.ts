@@ -169,7 +169,10 @@ repositories: [{pattern: "team/*", visibility: private}]
     expect(await migrate(args)).toEqual([0, { applied: 0 }]);
     await query(url, `DELETE FROM migration WHERE hash = (SELECT hash FROM migration ORDER BY hash LIMIT 1)`);
     const { code, stderr } = await krmhubHere(['fsck', '--data', at('nothing'), '--database-url', url]);
-    expect([code, stderr]).toEqual([5, expect.stringMatching(/is not migrated yet\n.*krmhub migrate/)]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringMatching(/is not migrated yet\n.*the version that last served it.*krmhub migrate/),
+    ]);
   });
 
   it('say where the database is, and whether it has a registry', async () => {

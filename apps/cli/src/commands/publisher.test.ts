@@ -16,6 +16,36 @@ describe('publisher add', () => {
     expect(io.err()).toContain('the workflow cannot publish yet. The operator sets KRMHUB_PUBLIC_URL');
   });
 
+  it('takes the URL of a project on the server that is its issuer, and of no other one', async () => {
+    const issuer = 'https://gitlab.example.com';
+    const addProject = (url: string) =>
+      runTest(
+        [
+          'publisher',
+          'add',
+          'server.example.com',
+          '--gitlab',
+          url,
+          '--issuer',
+          issuer,
+          '--id',
+          'projectId=1',
+        ],
+        {
+          tty: false,
+          env: registry.env,
+        },
+      );
+    const added = await addProject(`${issuer}/example/functions`);
+    expectEnd(added, 0);
+    expect(added.err()).toContain('gitlab example/functions https://gitlab.example.com may publish');
+    expectEnd(
+      await addProject('https://evil.example.net/example/functions'),
+      2,
+      'is not a repository of gitlab.com or gitlab.example.com',
+    );
+  });
+
   it.each([
     ['https://github.com/example/functions', 0],
     ['https://github.com/example/functions.git', 0],

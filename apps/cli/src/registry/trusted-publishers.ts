@@ -175,12 +175,14 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
     });
   }
   const given = pairs('--set', set);
+  const own = parseUrl(options.issuer ?? '')?.host;
+  const hosts = (usual: string) => (own === undefined ? [usual] : [usual, own]);
   return {
     provider: first,
     settings: {
       ...defined({
-        repository: github && nameInUrl(github, 'github.com', '--github'),
-        project: gitlab && nameInUrl(gitlab, 'gitlab.com', '--gitlab'),
+        repository: github && nameInUrl(github, hosts('github.com'), '--github'),
+        project: gitlab && nameInUrl(gitlab, hosts('gitlab.com'), '--gitlab'),
         ...{ workflow, environment, ref },
       }),
       ...given,
@@ -189,14 +191,24 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
 }
 
 /** Returns `OWNER/REPOSITORY` of a URL as browsers and git have it. */
-function nameInUrl(given: string, host: string, option: string): string {
+function nameInUrl(given: string, hosts: readonly string[], option: string): string {
   if (!given.includes('://')) return given;
   const url = parseUrl(given);
   const name = url?.pathname.replace(/^\/|(?:\.git)?\/?$/g, '') ?? '';
-  if (url?.host === host && name.split('/').length >= 2 && url.search + url.hash === '') return name;
-  throw new KrmhubError('usage', `${option} ${JSON.stringify(given)} is not a repository of ${host}`, {
-    hint: `Use its name, such as example/functions. For another host, set --issuer too.`,
-  });
+  if (
+    url !== undefined &&
+    hosts.includes(url.host) &&
+    name.split('/').length >= 2 &&
+    url.search + url.hash === ''
+  )
+    return name;
+  throw new KrmhubError(
+    'usage',
+    `${option} ${JSON.stringify(given)} is not a repository of ${hosts.join(' or ')}`,
+    {
+      hint: `Use its name, such as example/functions. For another host, set --issuer too.`,
+    },
+  );
 }
 
 function pairs(option: string, values: readonly string[]): Record<string, string> {

@@ -13,9 +13,11 @@ ${setup}      - run: npm install --global "$KRMHUB_REGISTRY/cli/krmhub-${VERSION
 `;
   return `# Tests each change. A tag such as v1.0.0 builds, signs, and publishes a release.
 #
-# Settings of the repository: the variable KRMHUB_REGISTRY has the URL of the registry, and the secret
-# KRMHUB_TOKEN a token with the scope publish. If this folder is not the root of the repository, move this
-# file to .github/workflows of the root, and set the folder: defaults: {run: {working-directory: FOLDER}}.
+# Settings of the repository: the variable KRMHUB_REGISTRY has the URL of the registry. No secret is needed if
+# the owner of the group runs: krmhub publisher add GROUP --github OWNER/REPOSITORY --workflow release.yml.
+# Otherwise, the secret KRMHUB_TOKEN has a token with the scope publish. If this folder is not the root of the
+# repository, move this file to .github/workflows of the root, and set the folder:
+# defaults: {run: {working-directory: FOLDER}}.
 name: release
 on:
   push:

@@ -521,4 +521,12 @@ describe('cannot check', () => {
       message: expect.stringMatching(message),
     });
   });
+
+  it('an older database, which the version that last served it can read', async () => {
+    await sql('DELETE FROM __drizzle_migrations WHERE rowid = (SELECT max(rowid) FROM __drizzle_migrations)');
+    await expect(check()).rejects.toMatchObject({
+      message: expect.stringContaining('is not migrated yet'),
+      hint: expect.stringContaining('back it up before, use the version that last served it'),
+    });
+  });
 });

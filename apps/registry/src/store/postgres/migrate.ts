@@ -101,7 +101,7 @@ export async function requireMigrated(client: pg.Client): Promise<void> {
       hint:
         missing === undefined
           ? 'Set the database of a registry with --database-url or KRMHUB_DATABASE_URL.'
-          : 'Nothing was changed. Run `krmhub migrate`, or start this version of krmhub.',
+          : 'Nothing was changed. To check it or back it up before, use the version that last served it. To upgrade it, run `krmhub migrate`, or start this version of krmhub.',
     },
   );
 }

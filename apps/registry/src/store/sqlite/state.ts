@@ -90,7 +90,7 @@ function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): 
     tables === undefined ? 0 : client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();
   if (applied === readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).length) return;
   throw new KrmhubError('unavailable', `the database ${file} is not migrated yet`, {
-    hint: 'Nothing was changed. Stop the registry and run `krmhub migrate`, or start this version of krmhub.',
+    hint: 'Nothing was changed. To check it or back it up before, use the version that last served it. To upgrade it, stop the registry and run `krmhub migrate`, or start this version of krmhub.',
   });
 }
 
