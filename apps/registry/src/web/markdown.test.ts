@@ -37,6 +37,19 @@ describe('renderMarkdown', () => {
     expect(html('| | b |\n|---|---|\n| 1 | 2 |')).toMatch(/<tr>\s*<td><\/td>\s*<th>b<\/th>\s*<\/tr>/);
   });
 
+  it('makes lists of tables with many columns, where their place asks for it', () => {
+    const table = '| a | b | *c* | d |\n|---|---|--:|---|\n| 1 | 2 | 3 | |\n';
+    const place = { headingShift: 0, idPrefix: '', hasLists: true };
+    const listed = renderMarkdown(table, new Map(), place).html;
+    expect(listed).toContain('<table class="stacked">');
+    expect(listed.replaceAll('\n', '')).toContain(
+      '<tr><td>1</td><td data-title="b">2</td><td class="cell-right" data-title="c">3</td><td></td></tr>',
+    );
+    const three = table.replaceAll(/ [d-] ?\||---\|$/gm, '');
+    for (const other of [renderMarkdown(three, new Map(), place), renderMarkdown(table)])
+      expect(other.html).not.toMatch(/stacked|data-title/);
+  });
+
   it('keeps words of code with hyphens whole', () => {
     expect(html('`resourceFileRegexp`')).toBe(
       '<p><code><span class="word">resource<wbr>File<wbr>Regexp</span></code></p>',

@@ -54,6 +54,8 @@ export interface MarkdownPlace {
   headingShift: number;
   /** Before the IDs of its headings, which must differ from those of the page. */
   idPrefix: string;
+  /** Tables of many columns become lists on a narrow screen, where each cell has the title of its column. */
+  hasLists?: boolean;
   /** Returns the target of a link to another document; undefined shows its address as text. */
   link?(address: string): string | undefined;
 }
@@ -73,7 +75,8 @@ const markdown = new MarkdownIt({
 // The renderer decides which addresses become links; others are shown as text.
 markdown.validateLink = () => true;
 markdown.renderer.rules.image = (tokens, index, _options, env) => writeImage(tokens[index]!, env as State);
-markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
+markdown.renderer.rules.table_open = (tokens, index) =>
+  `<div class="wide" tabindex="0"><table${tokens[index]!.meta === null ? '' : ' class="stacked"'}>\n`;
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 markdown.renderer.rules.link_open = (tokens, index, _options, env) => openLink(tokens[index]!, env as State);
 markdown.renderer.rules.link_close = (_tokens, _index, _options, env) => closeLink(env as State);
@@ -85,6 +88,7 @@ markdown.renderer.rules.heading_close = (tokens, index) =>
 markdown.renderer.rules.task = (tokens, index) => writeTask(tokens[index]!);
 markdown.core.ruler.push('headings', ({ tokens, env }) => prepareHeadings(tokens, env as State));
 markdown.core.ruler.push('tasks', ({ tokens }) => prepareTasks(tokens));
+markdown.core.ruler.push('lists', ({ tokens, env }) => labelCells(tokens, env as State));
 markdown.core.ruler.push('cells', ({ tokens }) => prepareCells(tokens));
 
 interface State {
@@ -221,6 +225,25 @@ export function headingId(text: string): string {
     .replace(/\s/g, '-');
 }
 
+/** Columns of a table that a phone cannot show side by side. */
+const MANY_COLUMNS = 4;
+
+/** Marks tables of many columns, and writes the title of its column into each cell after the first. */
+function labelCells(tokens: Token[], { place }: State): void {
+  if (place.hasLists !== true) return;
+  let [table, titles, column]: [Token | undefined, string[], number] = [undefined, [], 0];
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === 'table_open') [table, titles] = [token, []];
+    if (token.type === 'tr_open') column = 0;
+    if (token.type === 'th_open') titles.push(plainText(tokens[index + 1]?.children ?? []));
+    if (token.type !== 'td_open') continue;
+    const title = titles[column++];
+    if (titles.length < MANY_COLUMNS) continue;
+    table!.meta = 'stacked';
+    if (column > 1 && tokens[index + 1]?.content !== '') token.attrSet('data-title', title ?? '');
+  }
+}
+
 /** Cells are aligned by class: the page policy forbids styles. */
 function prepareCells(tokens: Token[]): void {
   for (const [index, token] of tokens.entries()) {
@@ -228,7 +251,11 @@ function prepareCells(tokens: Token[]): void {
     // A header without text heads nothing.
     if (tokens[index + 1]?.content === '') for (const one of [token, tokens[index + 2]!]) one.tag = 'td';
     const side = /right|center/.exec(String(token.attrGet('style') ?? ''))?.[0];
-    token.attrs = side === undefined ? null : [['class', `cell-${side}`]];
+    const title = token.attrGet('data-title');
+    token.attrs = [
+      ...(side === undefined ? [] : [['class', `cell-${side}`] satisfies [string, string]]),
+      ...(title === null ? [] : [['data-title', title] satisfies [string, string]]),
+    ];
   }
 }
 

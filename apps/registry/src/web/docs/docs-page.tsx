@@ -62,7 +62,12 @@ export function DocsText({ docs, page }: { docs: Docs; page: DocsPage }) {
     const found = docs.find(address, page);
     return found && at(docsPath(found.page, found.id));
   };
-  const { html, headings } = renderMarkdown(page.text, new Map(), { headingShift: 0, idPrefix: '', link });
+  const { html, headings } = renderMarkdown(page.text, new Map(), {
+    headingShift: 0,
+    idPrefix: '',
+    hasLists: true,
+    link,
+  });
   const [title, rest] = splitTitle(html);
   return (
     <article class="docs-text">
