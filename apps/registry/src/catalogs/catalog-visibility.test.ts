@@ -179,6 +179,7 @@ describe('a catalog', () => {
         `/v2/catalogs/default/manifests/${serial}`,
       ],
       ...['/catalogs/default/history', '/catalogs/default/snapshots.atom', '/events'],
+      ...['snapshot.json', 'report.json'].map((file) => `/catalogs/default/snapshots/${serial}/${file}`),
     ];
     const [apps, ops] = [await teamBearer(registry, 'apps'), await teamBearer(registry, 'ops')];
     for (const path of reads) {
@@ -192,6 +193,30 @@ describe('a catalog', () => {
     expect((await get(`/catalogs/default/snapshots/${serial}/catalog.yaml`)).status).toBe(410);
     expect(await (await get('/catalogs/default/snapshots', ops)).text()).toContain('secret.example.com');
     expect(await (await get('/api/v1/revocations', ops)).text()).toContain('it has the key');
+    const description = await get(`/catalogs/default/snapshots/${serial}/snapshot.json`, ops);
+    expect(await description.text()).toContain('secret.example.com');
+  });
+
+  it('has reports, also of its newest snapshot, that name nothing that was hidden after the build', async () => {
+    const policy = '{deny: [{group: secret.example.com}, {group: inside.example.com}]}';
+    const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: strict}\nspec:\n  sources: [{name: ours, functions: {}}]\n  policy: ${policy}\n`;
+    expect((await registry.send('PUT', '/api/v1/catalogs/strict', recipe)).status).toBe(201);
+    await registry.waitForCatalogs();
+    const paths = ['/catalogs/strict/snapshots/1/report.json', '/api/v1/catalogs/strict/report'];
+    const named = async (path: string, authorization = '') => {
+      const { refused = [] } = (await (await get(path, authorization)).json()) as SnapshotReport;
+      return refused.map(({ group }) => group.split('.')[0]);
+    };
+    for (const path of paths) expect([path, await named(path)]).toEqual([path, ['inside', 'secret']]);
+    await applyAccess(registry, HIDDEN_SPEC);
+    // Nothing that it contains has changed.
+    expect((await registry.parts.store.catalog('strict'))?.newest?.serial).toBe(1);
+    const [apps, ops] = [await teamBearer(registry, 'apps'), await teamBearer(registry, 'ops')];
+    for (const path of paths) expect([path, await named(path)]).toEqual([path, []]);
+    expect(await named(paths[0]!, apps)).toEqual(['inside']);
+    expect(await named(paths[0]!, ops)).toEqual(['inside', 'secret']);
+    const response = await get(paths[0]!);
+    expect(response.headers.get('cache-control')).toBe('no-cache');
   });
 
   it('does not name a yanked release that not all its readers may read', async () => {

@@ -80,8 +80,9 @@ export class RepositoryAccess {
       if (!isRepository(repository)) return [];
       // Of a hidden repository it says no more than of an absent one.
       const isVisible = await this.#isVisible(repository);
+      const isUnknown = !isVisible && repositoryKind(repository).of === 'catalog';
       const may = (action: Action) =>
-        token !== undefined && this.#lacks(token.record, repository, action) === undefined;
+        token !== undefined && !isUnknown && this.#lacks(token.record, repository, action) === undefined;
       const pulls = isVisible || may('push');
       const granted = actions
         .split(',')
@@ -182,6 +183,9 @@ export class RepositoryAccess {
       'secret' in credentials
         ? (await this.#bySecret(c, credentials.secret)).record
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
+    // A refusal would tell that a catalog is private. One that is absent has nothing to refer to.
+    if (repositoryKind(repository).of === 'catalog' && !(await this.#isVisible(repository)))
+      throw new OciError('NAME_UNKNOWN', 'repository not found');
     const missing = this.#lacks(record, repository, action);
     if (missing === undefined) {
       await this.#refuseNewGroup(record, repository, action);

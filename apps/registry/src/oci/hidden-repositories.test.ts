@@ -248,6 +248,38 @@ describe('a token that may push to every repository', () => {
   });
 });
 
+describe('a token of a team that may sign all catalogs', () => {
+  it('cannot tell whether there is a private one', async () => {
+    const rights = { groups: ['*'], repositories: ['catalogs/*'], team: 'others' };
+    const { secret } = await registry.token({ name: 'signer', scopes: ['push'], ...rights });
+    const authorization = `Bearer ${secret}`;
+    const changes = [
+      ['POST', 'NAME/blobs/uploads/'],
+      ['PUT', 'NAME/manifests/1'],
+      ['PUT', `NAME/manifests/${manifestDigest(IMAGE)}`],
+      ['DELETE', 'NAME/manifests/1'],
+      ['DELETE', `NAME/blobs/${sha256(LAYER)}`],
+    ] as const;
+    for (const [method, target] of changes) {
+      const hidden = await ask(target, HIDDEN[2]!, { method, authorization });
+      expect([method, target, hidden.status]).toEqual([method, target, 404]);
+      expect(hidden).toEqual(await ask(target, ABSENT[2]!, { method, authorization }));
+    }
+    const granted = async (repository: string) => {
+      const query = `token?service=krmhub&scope=repository:${repository}:pull,push`;
+      const basic = `Basic ${btoa(`me:${secret}`)}`;
+      const response = await client.request('GET', query, { authorization: basic });
+      const { token } = (await response.json()) as { token: string };
+      const claims = Buffer.from(token.split('.')[0]!, 'base64url').toString();
+      return (JSON.parse(claims) as { access: { actions: string[] }[] }).access.map(({ actions }) => actions);
+    };
+    expect(await granted(HIDDEN[2]!)).toEqual(await granted(ABSENT[2]!));
+    expect(await granted('catalogs/default')).toEqual([['pull', 'push']]);
+    const upload = await ask('NAME/blobs/uploads/', 'catalogs/default', { method: 'POST', authorization });
+    expect(upload.status).toBe(202);
+  });
+});
+
 describe('a token of a team for one group', () => {
   it('reads a private catalog of the team only if it names the catalog', async () => {
     const reads = async (rights: { groups: string[]; repositories: string[] }) => {

@@ -16,8 +16,14 @@ import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
 import { codedResponse, type NewestResponses } from '../catalogs/serve/newest-responses.js';
 import { CATALOG_MEDIA_TYPES, newestLink, snapshotCatalog } from '../catalogs/serve/served-catalog.js';
-import { SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
-import { bytesResponse, CACHE_FOREVER, negotiatedResponse, uncompressed } from '../http/bytes-response.js';
+import { documentReader, SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
+import {
+  bytesResponse,
+  CACHE_FOREVER,
+  CACHE_REVALIDATE,
+  negotiatedResponse,
+  uncompressed,
+} from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { catalogFunction, type Judges, snapshotSummary } from '../http/presentation.js';
@@ -101,18 +107,23 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
 
   serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    return deps.derived.respondWithDigest(c, SNAPSHOT_DOCUMENT, snapshot, {
+    // One that is not withdrawn is signed, and keeps what it had.
+    const reader = snapshot.withdrawn && documentReader(deps.access);
+    const input = { snapshot, ...defined({ reader }) };
+    return deps.derived.respondWithDigest(c, SNAPSHOT_DOCUMENT, input, {
       mediaType: CATALOG_MEDIA_TYPES.json,
-      cacheControl: CACHE_FOREVER,
+      cacheControl: reader === undefined ? CACHE_FOREVER : CACHE_REVALIDATE,
       headers: { Link: newestLink(config, snapshot) },
     });
   });
 
   serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    return deps.derived.respond(c, SNAPSHOT_REPORT, snapshot, {
+    const reader = documentReader(deps.access);
+    const input = { snapshot, ...defined({ reader }) };
+    return deps.derived.respond(c, SNAPSHOT_REPORT, input, {
       mediaType: CATALOG_MEDIA_TYPES.json,
-      cacheControl: CACHE_FOREVER,
+      cacheControl: reader === undefined ? CACHE_FOREVER : CACHE_REVALIDATE,
       headers: { Link: newestLink(config, snapshot) },
     });
   });

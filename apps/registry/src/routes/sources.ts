@@ -10,8 +10,9 @@ import type {
 } from '@krmhub/catalog';
 import { reportSources } from '@krmhub/catalog';
 import { KrmhubError, type ReportedSource } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { excludedFunctions } from '../catalogs/excluded-functions.js';
-import { CATALOG_REPORT } from '../catalogs/serve/snapshot-documents.js';
+import { CATALOG_REPORT, documentReader } from '../catalogs/serve/snapshot-documents.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
 import { authorize } from '../http/auth/authorize.js';
@@ -78,7 +79,10 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
     return deps.derived.respond(
       c,
       CATALOG_REPORT,
-      { state, throughEvent: catalog.throughEvent, excluded },
+      {
+        ...{ state, throughEvent: catalog.throughEvent, excluded },
+        ...defined({ reader: documentReader(deps.access) }),
+      },
       { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE },
     );
   });

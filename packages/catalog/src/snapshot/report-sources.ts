@@ -12,29 +12,49 @@ export function reportSources({ sources }: Recipe, records: readonly SourceRecor
   });
 }
 
+/** What of a source names functions. */
+interface NamingSource {
+  invalid: readonly { group?: string; kind?: string }[];
+  invalidEntries: number;
+  completed?: readonly { group?: string; kind?: string }[];
+  completedEntries?: number;
+  warnings?: readonly { group: string; like?: string }[];
+}
+
 /** Returns a source without the names of functions that a reader may not read. */
 export function visibleSource(record: SourceRecord, sees: (name: FunctionName) => boolean): SourceRecord {
-  if (record.copy === undefined) return record;
+  return record.copy === undefined ? record : { ...record, copy: visibleNames(record.copy, sees) };
+}
+
+/** As `visibleSource`, for a source in the stored report of a snapshot. */
+export function visibleReportedSource(
+  source: ReportedSource,
+  sees: (name: FunctionName) => boolean,
+): ReportedSource {
+  return visibleNames(source, sees);
+}
+
+function visibleNames<Source extends NamingSource>(
+  source: Source,
+  sees: (name: FunctionName) => boolean,
+): Source {
   const visible = ({ group, kind = '' }: { group?: string; kind?: string }) =>
     group === undefined || sees({ group, kind });
-  const { invalid, invalidEntries, completed, completedEntries = completed?.length ?? 0 } = record.copy;
+  const { invalid, invalidEntries, completed, completedEntries = completed?.length ?? 0 } = source;
   const seen = { invalid: invalid.filter(visible), completed: completed?.filter(visible) };
   // A warning that does not say which group it names is for nobody: that group may be hidden by now.
-  const warnings = record.copy.warnings?.filter(
+  const warnings = source.warnings?.filter(
     ({ group, like }) => like !== undefined && visible({ group }) && visible({ group: like }),
   );
   return {
-    ...record,
-    copy: {
-      ...record.copy,
-      invalid: seen.invalid,
-      invalidEntries: invalidEntries - (invalid.length - seen.invalid.length),
-      ...defined({
-        completed: seen.completed,
-        completedEntries: completed && completedEntries - (completed.length - seen.completed!.length),
-        warnings,
-      }),
-    },
+    ...source,
+    invalid: seen.invalid,
+    invalidEntries: invalidEntries - (invalid.length - seen.invalid.length),
+    ...defined({
+      completed: seen.completed,
+      completedEntries: completed && completedEntries - (completed.length - seen.completed!.length),
+      warnings,
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type CatalogEntryRow,
   type CatalogHeader,
   type RenderedEntry,
@@ -6,9 +7,14 @@ import {
   renderReport,
   renderSnapshot,
   type SnapshotRecord,
+  visibleReportedSource,
 } from '@krmhub/catalog';
-import type { Digest, FunctionDefinition, Profile, ReportedSource } from '@krmhub/schema';
-import type { Derivation } from '../../workers/derive/derivation.js';
+import type { Digest, FunctionDefinition, FunctionName, Profile, ReportedSource } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
+import { currentActor, type KnownAccess } from '../../http/auth/request-actor.js';
+import { sightOf } from '../../store/sight.js';
+import { storedAccess } from '../../store/stored-access.js';
+import type { Derivation, DeriveDeps } from '../../workers/derive/derivation.js';
 
 /**
  * Documents about snapshots. Large catalogs have 20,000 entries and more, so they are not rendered for each request.
@@ -16,21 +22,58 @@ import type { Derivation } from '../../workers/derive/derivation.js';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
+/** The reader of a document that names functions: some of them can have been hidden since its rows were stored. */
+export interface DocumentReader {
+  /** What decides what the reader may read. */
+  rights: Pick<Actor, 'scopes' | 'groups' | 'repositories' | 'teams' | 'isInside'>;
+  /** Of the access rules. */
+  revision: string;
+}
+
+/** Returns who makes the current request; undefined if that actor may read everything. */
+export function documentReader({ rules }: KnownAccess): DocumentReader | undefined {
+  const actor = currentActor();
+  if (!rules.hidesAnything || sightOf(rules, actor).registry()) return undefined;
+  const { scopes, groups, repositories, teams, isInside } = actor;
+  const rights = { scopes, groups, repositories, isInside, ...defined({ teams }) };
+  return { rights, revision: rules.revision };
+}
+
+async function seenBy(
+  { store }: DeriveDeps,
+  reader: DocumentReader | undefined,
+): Promise<(name: FunctionName) => boolean> {
+  if (reader === undefined) return () => true;
+  return sightOf(await storedAccess(store), { name: '', ...reader.rights }).function;
+}
+
+function seenSources({ sources }: { sources?: ReportedSource[] }, sees: (name: FunctionName) => boolean) {
+  return defined({ sources: sources?.map((source) => visibleReportedSource(source, sees)) });
+}
+
+interface DocumentInput {
+  snapshot: SnapshotRecord;
+  /** Absent if all readers get the same. */
+  reader?: DocumentReader;
+}
+
 /** The provenance of every entry of a snapshot. */
-export const SNAPSHOT_DOCUMENT: Derivation<SnapshotRecord> = {
+export const SNAPSHOT_DOCUMENT: Derivation<DocumentInput> = {
   name: 'snapshot',
-  async derive({ store }, snapshot) {
-    const rows = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    return encode(renderSnapshot(snapshot, rows));
+  async derive(deps, { snapshot, reader }) {
+    const rows = await deps.store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
+    return encode(renderSnapshot(snapshot, rows.filter(await seenBy(deps, reader))));
   },
 };
 
 /** What a snapshot leaves out and why. */
-export const SNAPSHOT_REPORT: Derivation<SnapshotRecord> = {
+export const SNAPSHOT_REPORT: Derivation<DocumentInput> = {
   name: 'snapshot-report',
-  async derive({ store }, snapshot) {
-    const rows = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    return encode(renderReport(snapshot, rows));
+  async derive(deps, { snapshot, reader }) {
+    const rows = await deps.store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
+    if (reader === undefined) return encode(renderReport(snapshot, rows));
+    const sees = await seenBy(deps, reader);
+    return encode(renderReport({ ...snapshot, ...seenSources(snapshot, sees) }, rows.filter(sees)));
   },
 };
 
@@ -41,10 +84,14 @@ export const CATALOG_REPORT: Derivation<{
   throughEvent: number;
   /** What was left out that not everybody may read who reads the catalog. */
   excluded: readonly CatalogEntryRow[];
+  /** The next build empties the rows of what was hidden since the last one. */
+  reader?: DocumentReader;
 }> = {
   name: 'catalog-report',
-  async derive({ store }, { state, excluded }) {
-    return encode(renderReport(state, [...(await store.latestEntryRows(state.catalog)), ...excluded]));
+  async derive(deps, { state, excluded, reader }) {
+    const rows = await deps.store.latestEntryRows(state.catalog);
+    const sees = await seenBy(deps, reader);
+    return encode(renderReport(state, [...rows.filter(sees), ...excluded]));
   },
 };
 

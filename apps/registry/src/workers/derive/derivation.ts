@@ -13,12 +13,20 @@
  * @module
  */
 
-import type { BlobBytes, FunctionReader, OpenableBlobs, SnapshotStore, WritableBlobs } from '@krmhub/catalog';
+import type {
+  AccessReader,
+  BlobBytes,
+  FunctionReader,
+  OpenableBlobs,
+  OwnerClaimReader,
+  SnapshotStore,
+  WritableBlobs,
+} from '@krmhub/catalog';
 import type { PublicAddress } from '../../http/public-address.js';
 
 /** What derivations read and write. */
 export interface DeriveDeps {
-  store: FunctionReader & SnapshotStore;
+  store: FunctionReader & SnapshotStore & AccessReader & OwnerClaimReader;
   /** Definitions and READMEs. */
   blobs: BlobBytes;
   /** Blobs that were pushed to repositories. */
