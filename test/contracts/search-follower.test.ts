@@ -108,7 +108,6 @@ describe('SQLite with a search index in another file is a registry store', () =>
     return {
       ...record,
       search: (query) => searched.search(query),
-      descriptions: (catalog, names) => searched.descriptions(catalog, names),
       nearFunctions: (name) => searched.nearFunctions(name),
       synchronizeSearch: (signal) => searched.synchronizeSearch(signal),
     };

@@ -45,7 +45,6 @@ interface Content {
   catalogs: Map<string, SampleEntry[]>;
 }
 
-/** The kinds of upstream functions have their catalog, so that no catalog displaces what another one shows. */
 function randomContent(random: Random): Content {
   const words = (most: number) => Array.from({ length: random.below(most + 1) }, () => random.pick(WORDS));
   const kindOf = (at: number | string) =>
@@ -65,13 +64,25 @@ function randomContent(random: Random): Content {
     publishedAt: `2030-01-0${1 + random.below(5)}T00:00:00.000Z`,
   }));
   const both = Array.from({ length: 4 }, (_, at) => sample(`All${at}`));
+  // Each catalog has its own entry of these.
+  const named = Array.from({ length: 4 }, (_, at) => ({
+    group: random.pick(GROUPS),
+    kind: kindOf(`Each${at}`),
+  }));
   const catalogs = new Map(
     CATALOGS.map((catalog) => {
       const upstream = Array.from({ length: 5 }, (_, at) => sample(`${catalog}${at}`));
       const ours = functions
         .filter(() => random.chance(0.3))
         .map(({ group, kind }): SampleEntry => ({ group, kind }));
-      return [catalog, [...upstream, ...ours, ...both.filter(() => random.chance(0.5))]];
+      const each = named
+        .filter(() => random.chance(0.7))
+        .map(({ group, kind }, at) => ({
+          ...sample(at),
+          group,
+          kind: random.chance(0.2) ? `${kind.slice(0, 3)}${kind.slice(3).toLowerCase()}` : kind,
+        }));
+      return [catalog, [...upstream, ...ours, ...each, ...both.filter(() => random.chance(0.5))]];
     }),
   );
   return { functions, catalogs };

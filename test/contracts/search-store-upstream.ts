@@ -89,21 +89,17 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ]);
     });
 
-    it('have a description in a catalog only as that catalog has them', async () => {
-      const other = { ...PEEL, description: 'Peels what nobody else may know.' };
-      await cut('another', [other]);
-      const described = async (catalog: string) =>
-        (await store().descriptions(catalog, [{ group: GROUP, kind: 'PEELBANANA' }]))[0];
-      const [shown] = (await search({ kind: ['PeelBanana'] })).items;
-      for (const [catalog, { description }] of [
-        ['platform', PEEL],
-        ['another', other],
-      ] as const) {
-        const isShown = shown?.description === description;
-        expect([catalog, await described(catalog)]).toEqual([catalog, isShown ? description : undefined]);
-      }
-      expect(shown?.description).toBe(other.description);
-      expect(await described('missing')).toBeUndefined();
+    it('have a description in each catalog as that catalog has them', async () => {
+      const described = async (catalog: string, serial: number, kind = 'PeelBanana') =>
+        (await store().descriptions(catalog, serial, [{ group: GROUP, kind }]))[0];
+      await cut('another', [{ ...PEEL, description: 'Peels in another way.' }]);
+      await cut('platform', [{ ...PEEL, description: 'Peels again.' }]);
+      await publish('PeelBanana');
+      expect(await described('another', 1)).toBe('Peels in another way.');
+      expect(await described('platform', 1)).toBe(PEEL.description);
+      expect(await described('platform', 2)).toBe('Peels again.');
+      expect(await described('platform', 2, 'None')).toBeUndefined();
+      expect(await described('missing', 1)).toBeUndefined();
     });
 
     it('come after a function of this registry with the same name', async () => {

@@ -168,19 +168,6 @@ export function searchContract(store: () => RegistryStore): void {
       expect(next.items).not.toEqual(first.items);
     });
 
-    it('has the description of each function', async () => {
-      const names = [
-        { group: 'example.com', kind: 'Kubeval' },
-        { group: 'example.com', kind: 'None' },
-        { group: 'example.com', kind: 'GATEKEEPER' },
-      ];
-      expect(await store().descriptions('default', names)).toEqual([
-        'Validates resources against their schemas.',
-        undefined,
-        'Validates resources by policies.',
-      ]);
-    });
-
     it('filters by API version, by pins, and by what functions may access', async () => {
       expect(await kinds({ apiVersion: ['vendor.example.org/v1'] })).toEqual([
         'HTTPRouteCheck',

@@ -294,7 +294,7 @@ describe('search and the data folder', () => {
     [
       'a row of an older entry',
       `UPDATE upstream_function SET entry = 'sha256:x' WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: the search index has entry sha256:x, but the newest snapshot has sha256:/,
+      /^damage upstream: \S+Weigh: the search index has entry sha256:x, but the newest snapshots have sha256:/,
     ],
     [
       'a row without an entry',

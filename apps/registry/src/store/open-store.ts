@@ -10,7 +10,7 @@ import { openSecondSqliteStore, openSqliteStore } from './sqlite/store.js';
 const THREAD_CONNECTIONS = 3;
 
 /** What other threads use: the main thread searches. */
-export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'descriptions'>;
+export type ThreadStore = Omit<RegistryStore, 'search' | 'nearFunctions'>;
 
 /**
  * Opens the database and migrates it. Rejects with `unavailable` if another process uses it, it cannot be used, a newer

@@ -94,11 +94,15 @@ const GUARDS: Guards = {
     const page = await call({ ...query, access: searchAccess(see) });
     return { ...page, items: page.items.map((item) => seenReplacement(item, see)) };
   },
-  descriptions: 'unseen',
   servedEntries: (call, sight) => (group, kind) => {
     const see = sight();
     const found = call(group, see.function({ group, kind }) ? kind : NO_NAME);
     return found.then((entries) => entries.filter(({ catalog }) => see.catalog(catalog)));
+  },
+  descriptions: (call, sight) => async (name, serial, functions) => {
+    const see = sight();
+    const found = await call(see.catalog(name) ? name : NO_NAME, serial, functions);
+    return found.map((one, at) => (see.function(functions[at]!) ? one : undefined));
   },
   events: (call, sight, store) => async (after, limit) =>
     withoutReasons(store, sight(), await seenEvents(call, sight(), after, limit)),

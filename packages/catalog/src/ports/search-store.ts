@@ -1,4 +1,3 @@
-import type { FunctionName } from '@krmhub/schema';
 import type { SearchPage, SearchQuery } from './search-records.js';
 
 /** Brings search up to date. */
@@ -16,10 +15,4 @@ export interface SearchReader {
 }
 
 /** Searches the functions of this registry and of upstream catalogs. */
-export interface SearchStore extends SearchReader, SearchSynchronizer {
-  /**
-   * Returns the descriptions of functions of a catalog, in the order of their names; undefined for those that search does
-   * not know, or knows as other upstream catalogs have them, which perhaps fewer actors may read.
-   */
-  descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]>;
-}
+export interface SearchStore extends SearchReader, SearchSynchronizer {}

@@ -124,6 +124,15 @@ export interface EntryReader extends EntryTextReader, EntryPageReader {
    * `default` last.
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
+  /**
+   * Returns the descriptions of functions as a snapshot has them, in the order of the names; undefined for those that it
+   * does not have.
+   */
+  descriptions(
+    catalog: string,
+    serial: number,
+    names: readonly FunctionName[],
+  ): Promise<(string | undefined)[]>;
   /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,

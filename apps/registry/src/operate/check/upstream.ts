@@ -29,8 +29,8 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const isOurs = client.prepare<[number, string, string], 1>(
     `SELECT 1 FROM function WHERE id = ? OR (group_name = ? AND kind_folded = ?)`,
   );
-  const shown = client
-    .prepare<{ group: string; kindFolded: string }, Digest>(`${UPSTREAM_ENTRIES.sqlite} LIMIT 1`)
+  const served = client
+    .prepare<{ group: string; kindFolded: string }, Digest>(UPSTREAM_ENTRIES.sqlite)
     .pluck();
   const selectJson = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
   const page = client.prepare<[number], Row>(
@@ -41,13 +41,13 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
       return 'the search index contains it twice: as a function of this registry and as an upstream function';
     if (waiting.has(foldedName(row))) return undefined;
-    const entry = shown.get({ group: row.group, kindFolded });
-    if (entry === undefined)
+    const entries = served.all({ group: row.group, kindFolded });
+    if (entries.length === 0)
       return 'the search index contains it, but the newest snapshots have no upstream entry for it';
-    if (entry !== row.entry)
-      return `the search index has entry ${row.entry}, but the newest snapshot has ${entry}`;
-    const json = selectJson.get(entry);
-    if (json === undefined) return `its entry ${entry} is missing`;
+    if (!entries.includes(row.entry))
+      return `the search index has entry ${row.entry}, but the newest snapshots have ${[...new Set(entries)].join(', ')}`;
+    const json = selectJson.get(row.entry);
+    if (json === undefined) return `its entry ${row.entry} is missing`;
     const document = upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
     const expected = Object.entries({ kind: document.kind, ...encodeEntry(document) });
     const differing = expected.filter(([column, value]) => row[column] !== value).map(([column]) => column);
@@ -64,7 +64,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
     checked += rows.length;
     await progress(`${checked} search rows of upstream functions checked`);
   }
-  for (const name of namesWithoutRow(client)) {
+  for (const name of namesWithoutRows(client)) {
     if (waiting.has(foldedName(name))) continue;
     const message = 'a newest snapshot has an upstream entry for it, but the search index does not';
     yield damage(`${name.group}/${name.kind}`, message, FROM_BACKUP);
@@ -87,7 +87,7 @@ function namesWaiting(client: Client): Set<string> {
   return new Set(changed.all().map(foldedName));
 }
 
-function namesWithoutRow(client: Client): FunctionName[] {
+function namesWithoutRows(client: Client): FunctionName[] {
   return client
     .prepare<[], FunctionName>(
       `SELECT DISTINCT place.group_name AS "group", place.kind FROM catalog_function AS place
@@ -95,7 +95,7 @@ function namesWithoutRow(client: Client): FunctionName[] {
          AND NOT EXISTS (SELECT 1 FROM function AS ours
            WHERE ours.group_name = place.group_name AND ours.kind_folded = lower(place.kind))
          AND NOT EXISTS (SELECT 1 FROM upstream_function AS row
-           WHERE row.group_name = place.group_name AND row.kind_folded = lower(place.kind))`,
+           WHERE row.group_name = place.group_name AND row.kind_folded = lower(place.kind) AND row.entry = place.entry)`,
     )
     .all();
 }

@@ -97,7 +97,6 @@ export async function openFollowedStore(
         ...store,
         search: (query) => follower.search(query),
         nearFunctions: (name) => follower.nearFunctions(name),
-        descriptions: (catalog, names) => follower.descriptions(catalog, names),
         synchronizeSearch: (signal) => follower.synchronizeSearch(signal),
         close: async () => {
           closing.abort();

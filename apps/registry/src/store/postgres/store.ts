@@ -21,7 +21,7 @@ import { missingWords } from '../records/functions/release-words.js';
 import { catalogRows } from '../records/snapshots/catalogs.js';
 import { profileRows } from '../records/snapshots/profiles.js';
 import { DELETE_UNUSED_SEGMENTS } from '../records/snapshots/segments.js';
-import { servedEntries } from '../records/snapshots/served-entries.js';
+import { servedEntryRows } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { takedownRows } from '../records/takedowns/takedowns.js';
 import { directoryGroupRows } from '../records/tokens/directory-groups.js';
@@ -45,7 +45,7 @@ import { beginWrite, requireProcess, type WritingProcess } from './write-locks.j
 /** Everything but search, and the database for it. */
 export type RecordStore = Omit<
   RegistryStore,
-  'search' | 'nearFunctions' | 'descriptions' | 'synchronizeSearch'
+  'search' | 'nearFunctions' | 'synchronizeSearch'
 >;
 
 /** What no row names any more. A rejected or interrupted build leaves unused entries. */
@@ -72,7 +72,7 @@ export function openPostgresStore(
   const sql = postgresSql(pool, process, count);
   const store: RecordStore = {
     ...functionRows(sql, followedIndex),
-    servedEntries: servedEntries(sql),
+    ...servedEntryRows(sql),
     ...eventRows(sql),
     ...auditRows(sql),
     ...catalogRows(sql, followedIndex),

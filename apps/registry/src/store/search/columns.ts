@@ -49,8 +49,13 @@ export interface SearchColumns {
   together: readonly FacetTuples<FacetName>[];
   /** OCI repositories of what the functions run; not counted. */
   images: FacetColumn;
-  /** Catalogs that have an upstream function as it is displayed; not counted. */
+  /** Catalogs that have the entry of an upstream function; not counted. */
   shownBy: FacetColumn;
+  /**
+   * By folded name: the entries of an upstream function of which catalogs have different ones. All of them are in
+   * `order`. A search has the first one that its actor may read, and no other.
+   */
+  alternatives: ReadonlyMap<string, readonly ShownEntry[]>;
   /** By id: whether this registry has a release. */
   ours: Uint8Array;
   /** Ids of the functions by group and kind in code unit order. */
@@ -69,8 +74,8 @@ export interface SearchColumns {
   published: Float64Array;
   /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
-  /** Returns the id of a function; undefined if there is none with exactly this name. */
-  idOf(name: Name): number | undefined;
+  /** Returns the ids with exactly this name: several for alternatives. */
+  idsOf(name: Name): number[];
   /** Returns the names of all functions in order. */
   names(): readonly { group: string; kind: string }[];
 }
@@ -90,6 +95,11 @@ export interface Name {
 interface NamedId extends Name {
   id: number;
 }
+/** An entry of an upstream function as one catalog has it. */
+export interface ShownEntry {
+  catalog: string;
+  id: number;
+}
 
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
@@ -98,6 +108,7 @@ export class Columns implements SearchColumns {
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   readonly shownBy = new FacetColumn();
+  readonly alternatives = new Map<string, readonly ShownEntry[]>();
   ours = new Uint8Array(1);
   order = new Uint32Array();
   rank = new Uint32Array();
@@ -117,8 +128,11 @@ export class Columns implements SearchColumns {
     this.#trust = trust;
   }
 
-  put(row: FunctionRow, catalogs: readonly string[], shownBy: readonly string[] = []): void {
+  /** `shown`: the entries of the name by catalog, the displayed one first; none for a function of this registry. */
+  put(row: FunctionRow, catalogs: readonly string[], shown: readonly ShownEntry[] = []): void {
     const { id, group, kind } = row;
+    const shownBy = shown.filter((one) => one.id === id).map(({ catalog }) => catalog);
+    if (shownBy.length < shown.length) this.alternatives.set(foldedName(row), shown);
     const state = signatureState(this.#trust, row);
     const judged = { ...row, state };
     for (const name of FACET_NAMES) VALUES[name](this.facets[name], judged, catalogs);
@@ -147,12 +161,15 @@ export class Columns implements SearchColumns {
     this.#added.push({ id, group, kind });
   }
 
-  /** Removes the function of this name if it has another id. Call it before any `put`. */
-  forget(group: string, kind: string, id: number | undefined): void {
-    const known = this.idOf({ group, kind });
-    if (known === undefined || known === id) return;
-    this.#present[known] = 0;
-    this.#ordered.splice(this.ranksUpTo(group, kind) - 1, 1);
+  /** Removes what has this name, but for these ids. Call it before any `put`. */
+  forget(name: Name, kept: readonly number[]): void {
+    this.alternatives.delete(foldedName(name));
+    const known = this.idsOf(name);
+    const left = known.filter((id) => kept.includes(id));
+    if (left.length === known.length) return;
+    for (const id of known) if (!left.includes(id)) this.#present[id] = 0;
+    const first = this.ranksUpTo(name.group, name.kind) - known.length;
+    this.#ordered.splice(first, known.length, ...left.map((id) => ({ ...name, id })));
     this.#forgotten = true;
   }
 
@@ -195,9 +212,14 @@ export class Columns implements SearchColumns {
     for (let at = first; at < order.length; at += 1) this.rank[order[at]!] = at;
   }
 
-  idOf(name: Name): number | undefined {
-    const known = this.#ordered[this.ranksUpTo(name.group, name.kind) - 1];
-    return known !== undefined && byName(known, name) === 0 ? known.id : undefined;
+  idsOf(name: Name): number[] {
+    const ids: number[] = [];
+    for (let at = this.ranksUpTo(name.group, name.kind) - 1; at >= 0; at -= 1) {
+      const known = this.#ordered[at]!;
+      if (byName(known, name) !== 0) break;
+      ids.unshift(known.id);
+    }
+    return ids;
   }
 
   names(): readonly Name[] {
@@ -214,6 +236,11 @@ export class Columns implements SearchColumns {
     }
     return low;
   };
+}
+
+/** Returns a key that ignores the case of the kind. */
+export function foldedName({ group, kind }: Name): string {
+  return `${group}/${kind.toLowerCase()}`;
 }
 
 function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {

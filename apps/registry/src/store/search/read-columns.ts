@@ -1,8 +1,15 @@
 import type { Connection } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
-import { Columns, type FunctionRow, type Name, type SearchColumns } from './columns.js';
+import {
+  Columns,
+  type FunctionRow,
+  foldedName,
+  type Name,
+  type SearchColumns,
+  type ShownEntry,
+} from './columns.js';
 import { DOCUMENT_FIELDS, FINDABLE, FINDABLE_TABLES } from './document-rows.js';
-import { IN_NEWEST_SNAPSHOT } from './rows.js';
+import { IN_NEWEST_SNAPSHOT, PLACE_ORDER } from './rows.js';
 import { NO_POLICIES, type SearchTrust } from './signature-states.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
@@ -63,7 +70,7 @@ export function searchColumns({
       'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
     ),
   );
-  const oneRow = prepared(() =>
+  const rowsOf = prepared(() =>
     client.prepare<[string, string], FunctionRow>(
       `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
     ),
@@ -77,19 +84,17 @@ export function searchColumns({
     ),
   );
   const upstreamEntries = prepared(() =>
-    client.prepare<[], Name & { entry: string }>(
-      'SELECT group_name AS "group", kind, entry FROM upstream_function',
+    client.prepare<[], Name & { id: number; entry: string }>(
+      'SELECT id, group_name AS "group", kind, entry FROM upstream_function',
     ),
   );
-  const selectShownBy = prepared(() =>
-    client
-      .prepare<[string, string], string>(
-        `SELECT catalog FROM catalog_function AS place
+  const selectShown = prepared(() =>
+    client.prepare<[string, string], ShownEntry>(
+      `SELECT catalog, shown.id FROM catalog_function AS place
        JOIN upstream_function AS shown ON shown.group_name = place.group_name AND shown.entry = place.entry
        WHERE place.group_name = ? AND lower(place.kind) = ? AND shown.kind_folded = lower(place.kind)
-         AND ${IN_NEWEST_SNAPSHOT}`,
-      )
-      .pluck(),
+         AND ${IN_NEWEST_SNAPSHOT} ${PLACE_ORDER}`,
+    ),
   );
   const selectCatalogs = prepared(() =>
     client
@@ -115,18 +120,19 @@ export function searchColumns({
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
     const all = new Columns(trust);
     const catalogs = new Map<string, string[]>();
-    const shownBy = new Map<string, string[]>();
-    const shown = new Map(upstreamEntries.all().map((row) => [folded(row), row.entry]));
-    for (const [catalog, serial] of serials) {
+    const shown = new Map<string, ShownEntry[]>();
+    const ids = new Map(upstreamEntries.all().map((row) => [`${foldedName(row)} ${row.entry}`, row.id]));
+    for (const [catalog, serial] of [...serials].sort(inPlaceOrder)) {
       for (const row of entriesIn.iterate(catalog, serial, serial)) {
-        const name = folded(row);
+        const name = foldedName(row);
         addTo(catalogs, name, catalog);
-        if (shown.get(name) === row.entry) addTo(shownBy, name, catalog);
+        const id = ids.get(`${name} ${row.entry}`);
+        if (id !== undefined) addTo(shown, name, { catalog, id });
       }
     }
     for (const rows of allRows) {
       for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
-        for (const row of page) all.put(row, catalogs.get(folded(row)) ?? [], shownBy.get(folded(row)));
+        for (const row of page) all.put(row, catalogs.get(foldedName(row)) ?? [], shown.get(foldedName(row)));
       }
     }
     return all;
@@ -158,16 +164,20 @@ export function searchColumns({
     if (columns === undefined || changed === undefined) {
       columns = readAll(now.serials);
     } else {
-      const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
+      const found = changed.map((name) => ({ name, rows: rowsOf.all(name.group, name.kind.toLowerCase()) }));
       // A function that returned after a takedown may have the id of another one, so old rows go first.
-      for (const { name, row } of rows) {
-        columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
+      for (const { name, rows } of found) {
+        columns.forget(
+          name,
+          rows.filter(({ kind }) => kind === name.kind).map(({ id }) => id),
+        );
       }
-      for (const { row } of rows) {
-        if (row === undefined) continue;
-        const kind = row.kind.toLowerCase();
-        const shownBy = row.release === null ? selectShownBy.all(row.group, kind) : [];
-        columns.put(row, selectCatalogs.all(row.group, kind), shownBy);
+      for (const { name, rows } of found) {
+        if (rows.length === 0) continue;
+        const kind = name.kind.toLowerCase();
+        const catalogs = selectCatalogs.all(name.group, kind);
+        const shown = rows[0]!.release === null ? selectShown.all(name.group, kind) : [];
+        for (const row of rows) columns.put(row, catalogs, shown);
       }
     }
     if (changed === undefined || !isSame(seen, now)) states += 1;
@@ -178,14 +188,16 @@ export function searchColumns({
   };
 }
 
-function folded({ group, kind }: Name): string {
-  return `${group}/${kind.toLowerCase()}`;
+/** As `PLACE_ORDER`. */
+function inPlaceOrder([a]: readonly [string, number], [b]: readonly [string, number]): number {
+  if ((a === 'default') !== (b === 'default')) return a === 'default' ? 1 : -1;
+  return a < b ? -1 : 1;
 }
 
-function addTo(lists: Map<string, string[]>, name: string, catalog: string): void {
+function addTo<Item>(lists: Map<string, Item[]>, name: string, item: Item): void {
   const others = lists.get(name);
-  if (others === undefined) lists.set(name, [catalog]);
-  else others.push(catalog);
+  if (others === undefined) lists.set(name, [item]);
+  else others.push(item);
 }
 
 function isSame(one: Seen, other: Seen): boolean {

@@ -66,5 +66,8 @@ export const IN_NEWEST_SNAPSHOT = `EXISTS (
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest)
     AND place.catalog NOT IN (SELECT name FROM catalog WHERE deleted IS NOT NULL))`;
 
+/** SQL: the displayed place of a name first. `default` comes last: a catalog that someone composed takes precedence. */
+export const PLACE_ORDER = `ORDER BY place.catalog = 'default', place.catalog, place.kind`;
+
 /** What to use instead of the displayed release of `shown`, if it is deprecated: JSON. */
 export const REPLACEMENT = `(SELECT deprecated -> '$.replacement' FROM release WHERE function_id = shown.id AND release.release = shown.release)`;

@@ -14,8 +14,8 @@ export interface SearchIndex {
   /** Writes the document of a function of this registry, with the stored words of the displayed release. */
   put(id: number, document: IndexedDocument, isNew: boolean): Work<void>;
   remove(id: number): Work<void>;
-  /** A release in this registry takes the name over from upstream catalogs: returns the id that the name has there. */
-  takeOver(group: string, kind: string): Work<number | undefined>;
+  /** A release in this registry takes the name over from upstream catalogs. */
+  takeOver(group: string, kind: string): Work<void>;
   /** An id that no function has. */
   newId(): Work<number>;
   /** Without a release, an upstream catalog can provide the name again. */

@@ -41,7 +41,7 @@ import { DOCUMENT_FIELDS, type DocumentRow, decodeDocument, FINDABLE } from './d
 import { type TextHits, TIER, textHits } from './hits.js';
 import { type ResultOrder, resultOrder, tierScore } from './order.js';
 import { searchColumns } from './read-columns.js';
-import { IN_NEWEST_SNAPSHOT, REPLACEMENT } from './rows.js';
+import { REPLACEMENT } from './rows.js';
 import { countFacet, type Filters, firstBy, scan } from './scan.js';
 import { type SeenColumns, seenColumns } from './seen-columns.js';
 import { spelling } from './spelling.js';
@@ -62,7 +62,7 @@ interface ItemRow extends DocumentRow {
 /** Searches full text with SQLite; filters, counts and orders in memory. */
 export function searchRows(
   connection: Pick<Connection, 'client' | 'read'>,
-): Pick<SearchStore, 'search' | 'descriptions'> & NameFinder {
+): Pick<SearchStore, 'search'> & NameFinder {
   const { client, read } = connection;
   const allColumns = searchColumns(connection);
   const seen = seenColumns();
@@ -76,19 +76,6 @@ export function searchRows(
       `SELECT group_name AS "group", kind, ${DOCUMENT_FIELDS.join(', ')}, ${REPLACEMENT} AS replacement
      FROM ${FINDABLE} AS shown WHERE id = ?`,
     ),
-  );
-  const description = prepared(() =>
-    client
-      .prepare<[{ catalog: string; group: string; kind: string }], string>(
-        `SELECT description FROM function WHERE group_name = :group AND kind_folded = :kind
-         UNION ALL
-         SELECT description FROM upstream_function AS shown
-         WHERE group_name = :group AND kind_folded = :kind AND EXISTS (
-           SELECT 1 FROM catalog_function AS place
-           WHERE place.catalog = :catalog AND place.group_name = shown.group_name
-             AND lower(place.kind) = shown.kind_folded AND place.entry = shown.entry AND ${IN_NEWEST_SNAPSHOT})`,
-      )
-      .pluck(),
   );
   const readOrigins = upstreamOrigins(connection);
   const originsSeenIn =
@@ -247,10 +234,6 @@ export function searchRows(
 
   return {
     search: (query) => read(() => page(query)),
-    descriptions: (catalog, names) =>
-      read(() =>
-        names.map(({ group, kind }) => description.get({ catalog, group, kind: kind.toLowerCase() })),
-      ),
     nearFunctions: ({ access, ...name }) =>
       read(() => {
         const near = nearFunctions(name, currentColumns(defined({ access })).names());

@@ -10,7 +10,7 @@ import {
 } from '@krmhub/catalog';
 import type { FacetName } from '@krmhub/schema/facets';
 import { LRUCache } from 'lru-cache';
-import type { SearchColumns } from './columns.js';
+import type { Name, SearchColumns, ShownEntry } from './columns.js';
 import type { CountedColumn, FacetColumn } from './facet-column.js';
 import { OwnerColumn } from './owner-column.js';
 
@@ -18,13 +18,15 @@ import { OwnerColumn } from './owner-column.js';
 const MAX_VIEWS = 16;
 
 /** The columns as one actor sees them: a function that it may not read is in no order, count, or name. */
-export interface SeenColumns extends Omit<SearchColumns, 'facets'> {
+export interface SeenColumns extends Omit<SearchColumns, 'facets' | 'idsOf'> {
   facets: Record<FacetName, CountedColumn>;
   /** The facet `owner`. */
   owners: OwnerColumn;
   rules: AccessRules;
-  /** By id: 1 for each function that exists for the actor. Absent if all do. */
+  /** By id: 1 for each function that exists for the search. Absent if all do. */
   sees?: Uint8Array;
+  /** Returns the id of a function; undefined if none with exactly this name exists for the search. */
+  idOf(name: Name): number | undefined;
   /** Whether a value of a facet exists for the actor. Absent if all do. */
   shows?(facet: FacetName, value: string): boolean;
   /** First pages without a query, and counts of a facet over all functions: many clients start there. */
@@ -69,34 +71,43 @@ function viewOf(
   { rules, actor }: { rules: AccessRules; actor: Actor | undefined },
 ): SeenColumns {
   const all = {
-    ...allOf(columns),
+    ...columns,
+    names: () => columns.names(),
+    idOf: (name: Name) => columns.idsOf(name)[0],
     facets: { ...columns.facets, owner: owners },
     owners,
     rules,
     pages: new Map<string, SearchPage>(),
     counts: new Map<FacetName, FacetCount[]>(),
   };
-  if (actor === undefined) return all;
-  const seesCatalog = (catalog: string) => can(rules, actor, 'read', { catalog }).allowed;
-  const sees = seenFunctions(columns, rules, actor, seesCatalog);
+  if (actor === undefined && columns.alternatives.size === 0) return all;
+  const seesCatalog = (catalog: string) =>
+    actor === undefined || can(rules, actor, 'read', { catalog }).allowed;
+  const sees =
+    actor === undefined
+      ? new Uint8Array(columns.ours.length).fill(1)
+      : seenFunctions(columns, rules, actor, seesCatalog);
+  for (const shown of columns.alternatives.values()) hideOthers(shown, sees, seesCatalog);
   const isSeen = (id: number) => sees[id] === 1;
   const names = all.names().filter((_, rank) => isSeen(columns.order[rank]!));
   return {
     ...all,
     sees,
-    shows: (facet, value) => facet !== 'catalog' || seesCatalog(value),
+    ...(actor && { shows: (facet: FacetName, value: string) => facet !== 'catalog' || seesCatalog(value) }),
     order: columns.order.filter(isSeen),
     names: () => names,
-    idOf(name) {
-      const id = all.idOf(name);
-      return id !== undefined && isSeen(id) ? id : undefined;
-    },
+    idOf: (name) => columns.idsOf(name).find(isSeen),
   };
 }
 
-/** With its methods: those of a class are not copied. */
-function allOf(columns: SearchColumns): SearchColumns {
-  return { ...columns, names: () => columns.names(), idOf: (name) => columns.idOf(name) };
+/** Leaves one of the entries of a name: that of the first catalog that the actor may read. */
+function hideOthers(
+  shown: readonly ShownEntry[],
+  sees: Uint8Array,
+  seesCatalog: (catalog: string) => boolean,
+): void {
+  const displayed = shown.find(({ catalog }) => seesCatalog(catalog))?.id;
+  for (const { id } of shown) if (id !== displayed) sees[id] = 0;
 }
 
 /**

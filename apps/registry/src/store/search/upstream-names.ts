@@ -9,19 +9,13 @@ import type { UpstreamDocument } from './document-rows.js';
 const ours = text<{ found: number }>(
   'SELECT 1 AS found FROM function WHERE group_name = :group AND kind_folded = :kindFolded',
 );
-const entries = text<{ entry: Digest }>({
-  sqlite: `${UPSTREAM_ENTRIES.sqlite} LIMIT 1`,
-  postgres: `${UPSTREAM_ENTRIES.postgres} LIMIT 1`,
-});
+const entries = text<{ entry: Digest }>(UPSTREAM_ENTRIES);
 const entryJson = text<{ json: string }>('SELECT json FROM entry WHERE digest = :entry');
 
-/**
- * Returns the entry that search displays for a name; undefined for a function of this registry, and for an unknown
- * name.
- */
-export function* upstreamEntry(group: string, kindFolded: string): Work<Digest | undefined> {
-  if ((yield* ours.first({ group, kindFolded })) !== undefined) return undefined;
-  return (yield* entries.first({ group, kindFolded }))?.entry;
+/** Returns the different entries of a name; none for a function of this registry, and for an unknown name. */
+export function* upstreamEntries(group: string, kindFolded: string): Work<Digest[]> {
+  if ((yield* ours.first({ group, kindFolded })) !== undefined) return [];
+  return [...new Set((yield* entries.all({ group, kindFolded })).map(({ entry }) => entry))];
 }
 
 /** Returns the search document of an entry, and its words. */

@@ -2,7 +2,7 @@ import type { Digest } from '@krmhub/schema';
 import { text, type Work } from '../sql/statement.js';
 import { ENTRY_FIELDS, encodeEntry } from './document-rows.js';
 import { removeText, writeText } from './rows.js';
-import { upstreamDocument, upstreamEntry } from './upstream-names.js';
+import { upstreamDocument, upstreamEntries } from './upstream-names.js';
 
 /** Rows of functions that only upstream catalogs have, in the same database as the registry. */
 
@@ -15,12 +15,12 @@ interface UpstreamRow {
   entry: Digest;
 }
 
-const selectRow = text<UpstreamRow>(
-  'SELECT id, kind, entry FROM upstream_function WHERE group_name = :group AND kind_folded = :kindFolded',
+const selectRows = text<UpstreamRow>(
+  'SELECT id, kind, entry FROM upstream_function WHERE group_name = :group AND kind_folded = :kindFolded ORDER BY id',
 );
 const remove = text('DELETE FROM upstream_function WHERE id = :id');
 const put = text(
-  `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, ${ENTRY_FIELDS.join(', ')}, entry)
+  `INSERT INTO upstream_function (id, group_name, kind, kind_folded, ${ENTRY_FIELDS.join(', ')}, entry)
    VALUES (:id, :group, :kind, :kindFolded, ${ENTRY_FIELDS.map((field) => `:${field}`).join(', ')}, :entry)`,
 );
 const lastId = text<{ id: number }>(
@@ -31,32 +31,32 @@ const addChange = text<{ sequence: number }>(
 );
 const deleteChanges = text('DELETE FROM upstream_change WHERE sequence <= :sequence');
 
-/** Updates the row of a name from the newest snapshots. A function of this registry has no row. */
+/** Updates the rows of a name, one for each entry in newest snapshots. A function of this registry has none. */
 export function* refresh(group: string, kind: string): Work<void> {
   const kindFolded = kind.toLowerCase();
-  const row = yield* selectRow.first({ group, kindFolded });
-  const entry = yield* upstreamEntry(group, kindFolded);
-  if (row?.entry === entry) return;
-  if (row !== undefined) yield* recordChange(group, row.kind);
-  if (entry === undefined) {
-    yield* removeText(row!.id);
-    yield* remove.run({ id: row!.id });
-    return;
+  const rows = yield* selectRows.all({ group, kindFolded });
+  const entries = yield* upstreamEntries(group, kindFolded);
+  for (const row of rows) if (!entries.includes(row.entry)) yield* removeRow(group, row);
+  for (const entry of entries) {
+    if (rows.some((row) => row.entry === entry)) continue;
+    const { document, words } = yield* upstreamDocument(entry);
+    const id = yield* newId();
+    yield* put.run({ ...encodeEntry(document), id, group, kind: document.kind, kindFolded, entry });
+    yield* writeText(id, document, words, true);
+    yield* recordChange(group, document.kind);
   }
-  const { document, words } = yield* upstreamDocument(entry);
-  const id = row?.id ?? (yield* newId());
-  yield* put.run({ ...encodeEntry(document), id, group, kind: document.kind, kindFolded, entry });
-  yield* writeText(id, document, words, row === undefined);
-  if (row?.kind !== document.kind) yield* recordChange(group, document.kind);
 }
 
-/** Hands the name over to this registry. Returns the id of its full-text document; undefined without a row. */
-export function* takeOver(group: string, kind: string): Work<number | undefined> {
-  const row = yield* selectRow.first({ group, kindFolded: kind.toLowerCase() });
-  if (row === undefined) return undefined;
-  yield* recordChange(group, row.kind);
-  yield* remove.run({ id: row.id });
-  return row.id;
+function* removeRow(group: string, { id, kind }: UpstreamRow): Work<void> {
+  yield* removeText(id);
+  yield* remove.run({ id });
+  yield* recordChange(group, kind);
+}
+
+/** Removes the rows of a name that this registry takes over. */
+export function* takeOver(group: string, kind: string): Work<void> {
+  for (const row of yield* selectRows.all({ group, kindFolded: kind.toLowerCase() }))
+    yield* removeRow(group, row);
 }
 
 /** Returns an unused id. */

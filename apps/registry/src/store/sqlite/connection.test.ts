@@ -151,6 +151,9 @@ describe('migrations', () => {
       'DROP TABLE oci_upload_piece; DROP TABLE oci_upload; DROP TABLE one_time_secret; DROP TABLE operator_session; DROP TABLE setting',
     );
     client.exec(`ALTER TABLE function DROP COLUMN published; ${DROP_NEWER_TABLES}`);
+    client.exec(
+      'DROP INDEX upstream_function_entry; CREATE UNIQUE INDEX upstream_function_name ON upstream_function (group_name, kind_folded)',
+    );
     for (const table of ['function', 'upstream_function'])
       for (const column of added) client.exec(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
     client.exec('DELETE FROM __drizzle_migrations WHERE created_at >= 1768521600000');
@@ -191,6 +194,7 @@ describe('migrations', () => {
       kind_folded: 'b',
       entry: 'sha256:b',
     });
+    insert('catalog', { name: 'default', searched_serial: 3 });
     insert('entry', {
       digest: 'sha256:b',
       json: definition(container, { exec: { platforms: [{ uri: 'https://example.com/fn' }] } }),
@@ -204,6 +208,8 @@ describe('migrations', () => {
     // Upstream functions are found by digests, too.
     const names = JSON.stringify(['registry.example.com/fn', `sha256:${'a1'.repeat(32)}`]);
     expect(facts('upstream_function')).toEqual([[1, 1, 0, names]]);
+    // Search reads all entries of catalogs again, because it had one of each name.
+    expect(later.client.prepare('SELECT searched_serial FROM catalog').pluck().all()).toEqual([0]);
     expect(later.client.prepare('SELECT release, pin FROM release_pin').raw().all()).toEqual([
       [2, `sha256:${'a1'.repeat(32)}`],
     ]);

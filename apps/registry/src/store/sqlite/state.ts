@@ -7,7 +7,7 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { eventRows } from '../records/events/events.js';
 import { type FunctionRows, functionRows } from '../records/functions/functions.js';
 import { type CatalogRows, catalogRows } from '../records/snapshots/catalogs.js';
-import { servedEntries } from '../records/snapshots/served-entries.js';
+import { servedEntryRows } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { sqliteIndex } from '../search/sqlite-index.js';
 import type { Sql } from '../sql/sql.js';
@@ -75,7 +75,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
       ...functionRows(connection.sql, sqliteIndex),
       ...eventRows(connection.sql),
       ...catalogRows(connection.sql, sqliteIndex),
-      servedEntries: servedEntries(connection.sql),
+      ...servedEntryRows(connection.sql),
       ...sourceRows(connection.sql),
     },
     client,

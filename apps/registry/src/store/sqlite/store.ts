@@ -21,7 +21,7 @@ import { policyRows } from '../records/functions/policies.js';
 import { missingWords } from '../records/functions/release-words.js';
 import { catalogRows } from '../records/snapshots/catalogs.js';
 import { profileRows } from '../records/snapshots/profiles.js';
-import { servedEntries } from '../records/snapshots/served-entries.js';
+import { servedEntryRows } from '../records/snapshots/served-entries.js';
 import { sourceRows } from '../records/sources/sources.js';
 import { takedownRows } from '../records/takedowns/takedowns.js';
 import { directoryGroupRows } from '../records/tokens/directory-groups.js';
@@ -72,7 +72,7 @@ export function createStore(connection: Connection): RegistryStore {
   return {
     ...functionRows(sql, search),
     ...searchRows(connection),
-    servedEntries: servedEntries(sql),
+    ...servedEntryRows(sql),
     synchronizeSearch: synchronizeSearch(sql),
     ...eventRows(sql),
     ...auditRows(sql),

@@ -189,7 +189,7 @@ export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void
           counts={await counts.catalogCounts(view.catalog)}
           query={{ q, source, after: after && `${after.group}/${after.kind}` }}
           contents={contents}
-          descriptions={await store.descriptions(name, contents.rows)}
+          descriptions={await store.descriptions(name, newest?.serial ?? 0, contents.rows)}
           isSigned={signature !== undefined}
         />
       ),

@@ -136,16 +136,16 @@ function* functionChange(
     return { id, isNew: false, change: update.later() };
   }
   // A release in this registry takes the name over from upstream catalogs.
-  const takenOver = yield* search.takeOver(group, kind);
+  yield* search.takeOver(group, kind);
   const row = {
     ...shown,
-    id: takenOver ?? (yield* search.newId()),
+    id: yield* search.newId(),
     group,
     kind,
     kindFolded: kind.toLowerCase(),
     revision: (takenDownAt ?? 0) + 1,
   };
-  return { id: row.id, isNew: takenOver === undefined, change: insertFunction.later(row) };
+  return { id: row.id, isNew: true, change: insertFunction.later(row) };
 }
 
 function releaseChanges(

@@ -4,7 +4,8 @@ import { documentColumns } from './document-columns.js';
 
 /**
  * Search metadata of functions that newest snapshots take from upstream catalogs and that have no release in this
- * registry. Names and ids are unique across this table and `function`, because the full-text index covers both.
+ * registry: a row for each entry of a name. Ids are unique across this table and `function`, because the full-text index
+ * covers both.
  */
 export const upstreamFunctions = sqliteTable(
   'upstream_function',
@@ -15,11 +16,11 @@ export const upstreamFunctions = sqliteTable(
     /** Lower case. */
     kindFolded: text('kind_folded').notNull(),
     ...documentColumns(),
-    /** Digest of the displayed rendered entry. */
+    /** Digest of the rendered entry. */
     entry: text('entry').$type<Digest>().notNull(),
   },
   (table) => [
-    unique('upstream_function_name').on(table.group, table.kindFolded),
+    unique('upstream_function_entry').on(table.group, table.kindFolded, table.entry),
     index('upstream_function_order').on(table.group, table.kind),
     index('upstream_function_kind_folded').on(table.kindFolded),
   ],

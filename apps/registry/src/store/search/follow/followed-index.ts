@@ -9,10 +9,7 @@ export const followedIndex: SearchIndex = {
   follows: true,
   *put() {},
   *remove() {},
-  // biome-ignore lint/correctness/useYield: no other index has the name.
-  *takeOver() {
-    return undefined;
-  },
+  *takeOver() {},
   // biome-ignore lint/correctness/useYield: no other index has ids.
   *newId() {
     return newNumber('function');

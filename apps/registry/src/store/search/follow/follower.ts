@@ -36,7 +36,7 @@ import type { SearchThreads } from '../search-threads.js';
 import { checkIndexCopy, withPackedIndex } from './copied-index.js';
 import type { IndexCopies, Indexed } from './index-copies.js';
 import { deleteIndexFile, INDEX_VERSION, type IndexFile, openIndexFile } from './index-file.js';
-import { countIndexed, indexedEntry, writeStep } from './index-rows.js';
+import { countIndexed, indexedEntries, writeStep } from './index-rows.js';
 import { isCurrent, NO_CHANGES, nextStep, STATE_LIMITS, type Step, sinceOf } from './next-step.js';
 import { type Progress, placesOfCatalog, readProgress, writeProgress } from './progress.js';
 import { type FoldedName, namesWithoutEntries, recordedNames } from './record-names.js';
@@ -122,10 +122,6 @@ export class SearchFollower implements SearchStore, NameFinder {
 
   async nearFunctions(name: FunctionName & { access?: SearchAccess }): Promise<FunctionName[]> {
     return this.#searching(({ searches }) => searches.nearFunctions(name));
-  }
-
-  async descriptions(catalog: string, names: readonly FunctionName[]): Promise<(string | undefined)[]> {
-    return this.#searching(({ rows }) => rows.descriptions(catalog, names));
   }
 
   /** Begins with a copy if the index is new. Without one, it is filled from the database. */
@@ -290,10 +286,10 @@ export class SearchFollower implements SearchStore, NameFinder {
       return true;
     }
     if (step === undefined) return false;
-    const knownEntry = (name: FoldedName) => sql.run(indexedEntry(name));
+    const knownEntries = (name: FoldedName) => sql.run(indexedEntries(name));
     const names =
-      (await record.readOne(() => namesWithoutEntries(step.names, knownEntry))) ??
-      (await record.read(() => recordedNames(step.names, knownEntry)));
+      (await record.readOne(() => namesWithoutEntries(step.names, knownEntries))) ??
+      (await record.read(() => recordedNames(step.names, knownEntries)));
     // After a power cut, the registry could have other events with these numbers.
     await record.durable();
     await sql.write(() => writeStep(step, names));

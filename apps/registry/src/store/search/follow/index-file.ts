@@ -38,7 +38,7 @@ const TABLES = `
   CREATE TABLE indexed (
     id INTEGER PRIMARY KEY, group_name TEXT NOT NULL, kind TEXT NOT NULL, kind_folded TEXT NOT NULL,
     ${DOCUMENT_COLUMN_TYPES}, replacement TEXT, words INTEGER NOT NULL, entry TEXT,
-    UNIQUE (group_name, kind_folded));
+    UNIQUE (group_name, kind_folded, entry));
   CREATE INDEX indexed_kind ON indexed (kind_folded);
   CREATE TABLE catalog_function (
     catalog TEXT NOT NULL, group_name TEXT NOT NULL, kind TEXT NOT NULL, entry TEXT NOT NULL, selection TEXT NOT NULL,

@@ -1,31 +1,26 @@
 import type { Digest } from '@krmhub/schema';
 import { text, type Work } from '../../sql/statement.js';
 import { DOCUMENT_FIELDS } from '../document-rows.js';
-import { removeText, writeText } from '../rows.js';
+import { PLACE_ORDER, removeText, writeText } from '../rows.js';
 import { MAX_REMEMBERED_CHANGES, recordChange } from '../upstream-rows.js';
 import type { Step } from './next-step.js';
 import { writeCatalogProgress, writeProgress } from './progress.js';
-import {
-  type FoldedName,
-  type IndexRow,
-  PLACE_ORDER,
-  type Place,
-  type RecordedName,
-} from './record-names.js';
+import type { FoldedName, IndexRow, Place, RecordedName, WordedRow } from './record-names.js';
 
 /** Rows of the file of a search index. */
 
 type Columns = keyof IndexRow;
+type StoredRow = IndexRow & { id: number };
 const COLUMNS: readonly Columns[] = ['kind', ...DOCUMENT_FIELDS, 'replacement', 'words', 'entry'];
 /** Columns that decide what the full-text documents have. */
 const TEXT: readonly Columns[] = ['kind', 'tags', 'description', 'publisher', 'release', 'words', 'entry'];
 
-const selectRow = text<IndexRow & { id: number }>(
+const selectRows = text<StoredRow>(
   `SELECT id, kind, ${DOCUMENT_FIELDS.join(', ')}, replacement, words, entry
-   FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded`,
+   FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded ORDER BY id`,
 );
-const selectEntry = text<{ entry: Digest | null }>(
-  'SELECT entry FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded',
+const selectEntries = text<{ entry: Digest }>(
+  'SELECT entry FROM indexed WHERE group_name = :group AND kind_folded = :kindFolded AND entry IS NOT NULL',
 );
 const put = text(
   `INSERT OR REPLACE INTO indexed (id, group_name, kind_folded, kind, ${DOCUMENT_FIELDS.join(', ')},
@@ -57,9 +52,9 @@ const dropChanges = text(
   'DELETE FROM upstream_change WHERE sequence < (SELECT max(sequence) FROM upstream_change)',
 );
 
-/** Returns the displayed entry of a name: null for a function of the registry, undefined for an unknown name. */
-export function* indexedEntry(name: FoldedName): Work<Digest | null | undefined> {
-  return (yield* selectEntry.first({ ...name }))?.entry;
+/** Returns the entries of an upstream function that the index has. */
+export function* indexedEntries(name: FoldedName): Work<Digest[]> {
+  return (yield* selectEntries.all({ ...name })).map(({ entry }) => entry);
 }
 
 export function* countIndexed(): Work<number> {
@@ -78,34 +73,47 @@ export function* writeStep(step: Step, names: readonly RecordedName[]): Work<voi
 }
 
 /** Writes what the registry says of a name. Writes nothing if the index has it already. */
-function* writeName({ row: recorded, places, ...name }: RecordedName): Work<void> {
-  const current = yield* selectRow.first({ ...name });
-  const row = recorded === 'unchanged' ? current : recorded?.row;
-  const isSame =
-    row === undefined || current === undefined
-      ? row === current
-      : COLUMNS.every((column) => row[column] === current[column]);
+function* writeName({ rows: recorded, places, ...name }: RecordedName): Work<void> {
+  const stored = yield* selectRows.all({ ...name });
+  const pairs = recorded.map((row) => ({ row, before: stored.find((one) => one.entry === entryOf(row)) }));
+  const removed = stored.filter((one) => !pairs.some(({ before }) => before === one));
+  const changed = pairs.filter((pair): pair is Changed => !isSame(pair));
   const before = yield* selectPlaces.all({ ...name });
   const arePlaced = JSON.stringify(before) === JSON.stringify(places.map(ordered));
   if (!arePlaced) {
     yield* removePlaces.run({ ...name });
     for (const place of places) yield* addPlace.run({ ...place, group: name.group });
   }
-  if (isSame && arePlaced) return;
-  const kinds = new Set([current?.kind, row?.kind]);
-  for (const kind of kinds) if (kind !== undefined) yield* recordChange(name.group, kind);
-  if (isSame) return;
-  if (row === undefined) {
-    yield* removeText(current!.id);
-    yield* remove.run({ id: current!.id });
-    return;
+  if (arePlaced && removed.length + changed.length === 0) return;
+  const kinds = new Set([...stored.map(({ kind }) => kind), ...changed.map(({ row }) => row.row.kind)]);
+  for (const kind of kinds) yield* recordChange(name.group, kind);
+  for (const { id } of removed) {
+    yield* removeText(id);
+    yield* remove.run({ id });
   }
-  const id = current?.id ?? (yield* unusedId.first())!.id;
+  for (const one of changed) yield* writeRow(name, one);
+}
+
+interface Changed {
+  row: WordedRow;
+  before: StoredRow | undefined;
+}
+
+function entryOf(row: WordedRow | Digest): Digest | null {
+  return typeof row === 'string' ? row : row.row.entry;
+}
+
+function isSame({ row, before }: { row: WordedRow | Digest; before: StoredRow | undefined }): boolean {
+  if (typeof row === 'string') return true;
+  return before !== undefined && COLUMNS.every((column) => row.row[column] === before[column]);
+}
+
+function* writeRow(name: FoldedName, { row: { row, words }, before }: Changed): Work<void> {
+  const id = before?.id ?? (yield* unusedId.first())!.id;
   yield* put.run({ ...row, ...name, id });
-  if (current !== undefined && TEXT.every((column) => row[column] === current[column])) return;
+  if (before !== undefined && TEXT.every((column) => row[column] === before[column])) return;
   const document = { ...row, group: name.group, tags: JSON.parse(row.tags) as string[] };
-  const words = typeof recorded === 'object' ? recorded.words : undefined;
-  yield* writeText(id, document, words, current === undefined);
+  yield* writeText(id, document, words, before === undefined);
 }
 
 /** Tells searches to read all names again. */

@@ -3,7 +3,7 @@ import { type Digest, type EntryVersion, type FunctionDefinition, KrmhubError } 
 import { defined } from '@krmhub/schema/defined';
 import { inList, text, type Work } from '../../sql/statement.js';
 import { DOCUMENT_FIELDS, type DocumentRow, encodeEntry } from '../document-rows.js';
-import { IN_NEWEST_SNAPSHOT } from '../rows.js';
+import { IN_NEWEST_SNAPSHOT, PLACE_ORDER } from '../rows.js';
 
 /** What the registry says of names now: reads of its database, whichever it is. */
 
@@ -14,14 +14,14 @@ export interface FoldedName {
   kindFolded: string;
 }
 
-/** What search displays of a function. */
+/** What search has of a function, or of an entry of an upstream function. */
 export interface IndexRow extends DocumentRow {
   kind: string;
   /** JSON. */
   replacement: string | null;
   /** 1 if the words of the displayed release are known: the words of a release never change. */
   words: 0 | 1;
-  /** Digest of the displayed entry; null for a function of the registry. */
+  /** Digest of the entry; null for a function of the registry. */
   entry: Digest | null;
 }
 
@@ -41,14 +41,14 @@ export interface Place {
 }
 
 export interface RecordedName extends FoldedName {
-  /** What search displays; undefined for a name that it must not know; `unchanged` for the known entry. */
-  row: WordedRow | 'unchanged' | undefined;
+  /**
+   * What search displays: a function of the registry, or each different entry of an upstream function; nothing for a name
+   * that it must not know. The digest of an entry that the index has stands for its row.
+   */
+  rows: (WordedRow | Digest)[];
   /** The displayed catalog first. */
   places: Place[];
 }
-
-/** `default` comes last: a catalog that someone composed takes precedence. */
-export const PLACE_ORDER = `ORDER BY place.catalog = 'default', place.catalog, place.kind`;
 
 /** Entries that are read at a time: each has up to a megabyte. */
 const ENTRIES_AT_A_TIME = 20;
@@ -90,61 +90,64 @@ const selectEntries = text<{ digest: Digest; json: string }>(
   inList((digests) => `SELECT digest, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 
-/** What is known of a name before entries are read. */
-type NamedPlaces = FoldedName & {
-  row: WordedRow | 'unchanged' | undefined;
-  places: Place[];
-  /** The entry to read for the row. */
-  unread?: Digest;
+/** What is known of a name before entries are read: the digest of an entry stands for its row. */
+type NamedPlaces = RecordedName & {
+  /** The entries to read. */
+  unread: Digest[];
 };
+/** Returns the entries of a name in the index. */
+type KnownEntries = (name: FoldedName) => readonly Digest[];
 
 /**
  * Returns what the registry says of names, each given once, with one statement; undefined if entries have to be read for
- * that. An entry is not read if it is the known one of its name.
+ * that. Known entries of a name are not read.
  */
 export function* namesWithoutEntries(
   names: readonly FoldedName[],
-  knownEntry: (name: FoldedName) => Digest | null | undefined,
+  knownEntries: KnownEntries,
 ): Work<RecordedName[] | undefined> {
-  const found = yield* namedPlaces(names, knownEntry);
-  return found.some(({ unread }) => unread !== undefined) ? undefined : found;
+  const found = yield* namedPlaces(names, knownEntries);
+  return found.some(({ unread }) => unread.length > 0) ? undefined : found;
 }
 
 /** As `namesWithoutEntries`, with the statements that read entries. */
 export function* recordedNames(
   names: readonly FoldedName[],
-  knownEntry: (name: FoldedName) => Digest | null | undefined,
+  knownEntries: KnownEntries,
 ): Work<RecordedName[]> {
-  const found = yield* namedPlaces(names, knownEntry);
-  const digests = found.flatMap(({ unread }) => (unread === undefined ? [] : [unread]));
-  const entries = yield* entryRows([...new Set(digests)]);
-  return found.map(({ unread, ...name }): RecordedName => {
-    if (unread === undefined) return name;
-    const row = entries.get(unread);
-    if (row === undefined) throw new KrmhubError('internal', `rendered entry ${unread} is missing`);
-    return { ...name, row };
+  const found = yield* namedPlaces(names, knownEntries);
+  const entries = yield* entryRows([...new Set(found.flatMap(({ unread }) => unread))]);
+  return found.map(({ unread, rows, ...name }): RecordedName => {
+    const read = (row: WordedRow | Digest): WordedRow | Digest => {
+      if (typeof row !== 'string' || !unread.includes(row)) return row;
+      const entry = entries.get(row);
+      if (entry === undefined) throw new KrmhubError('internal', `rendered entry ${row} is missing`);
+      return entry;
+    };
+    return { ...name, rows: rows.map(read) };
   });
 }
 
-function* namedPlaces(
-  names: readonly FoldedName[],
-  knownEntry: (name: FoldedName) => Digest | null | undefined,
-): Work<NamedPlaces[]> {
+function* namedPlaces(names: readonly FoldedName[], knownEntries: KnownEntries): Work<NamedPlaces[]> {
   if (names.length === 0) return [];
   const wanted = JSON.stringify(names.map(({ group, kindFolded }) => [group, kindFolded]));
   return (yield* selectNames.all({ wanted })).map(({ group, kindFolded, kind, places: json, ...row }) => {
     const name = { group, kindFolded };
     const places: Place[] = [];
-    let displayed: Digest | undefined;
+    const entries = new Set<Digest>();
     for (const [catalog, itsKind, entry, selection] of JSON.parse(json ?? '[]') as PlaceValues[]) {
       const versions = readVersions(selection);
-      if (versions.some(({ release }) => release === undefined)) displayed ??= entry;
+      if (versions.some(({ release }) => release === undefined)) entries.add(entry);
       places.push({ catalog, kind: itsKind, entry, selection: JSON.stringify({ versions }) });
     }
-    if (kind !== null) return { ...name, row: ofRegistry({ kind, ...row }), places };
-    if (displayed === undefined) return { ...name, row: undefined, places };
-    if (knownEntry(name) === displayed) return { ...name, row: 'unchanged', places };
-    return { ...name, row: undefined, places, unread: displayed };
+    if (kind !== null) return { ...name, rows: [ofRegistry({ kind, ...row })], places, unread: [] };
+    const known = entries.size === 0 ? [] : knownEntries(name);
+    return {
+      ...name,
+      rows: [...entries],
+      places,
+      unread: [...entries].filter((entry) => !known.includes(entry)),
+    };
   });
 }
 
