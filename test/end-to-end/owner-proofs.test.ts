@@ -143,9 +143,19 @@ describe('a proof by HTTPS', () => {
       expect(await look({ resolve })).toEqual({
         found: false,
         problem: expect.stringMatching(
-          /^the server is not on the public Internet, and KRMHUB_SOURCE_ADDRESSES/,
+          /^new\.example\.com has no address on the public Internet\..*KRMHUB_SOURCE_ADDRESSES$/,
         ),
       });
+    },
+  );
+
+  it.each(['ENOTFOUND', 'ENODATA', 'EAI_AGAIN'])(
+    'is refused for a name without an address (%s) as for an internal one',
+    async (code) => {
+      const internal = await look({ resolve: async () => [{ address: '10.1.2.3', family: 4 }] });
+      const resolve = () => Promise.reject(Object.assign(new Error(`getaddrinfo ${code}`), { code }));
+      expect(await look({ resolve })).toEqual(internal);
+      expect(await look({ resolve: async () => [] })).toEqual(internal);
     },
   );
 });

@@ -27,14 +27,25 @@ export function fileFetcher(options: {
   return async (url) => {
     const { bytes } = await fetcher
       .fetch({ address: { type: 'http', url }, bundles: false })
-      .catch(hideAddress);
+      .catch((error: unknown) => hideAddress(error, new URL(url).host));
     if (bytes === undefined) throw new Error('the server sent no content');
     return bytes;
   };
 }
 
-/** A user who may name a server must not learn addresses inside the network of the registry. */
-function hideAddress(error: unknown): never {
-  if (!(error instanceof SourceFailure) || error.problem !== 'forbidden-address') throw error;
-  throw new Error('the server is not on the public Internet, and KRMHUB_SOURCE_ADDRESSES does not allow it');
+/** Codes of names without an address, and of name servers that do not answer. */
+const NO_ADDRESS = ['ENOTFOUND', 'ENODATA', 'EAI_AGAIN'];
+
+/**
+ * A user who may name a server must not learn addresses inside the network of the registry, and not which names have
+ * one there: all of these have the same message.
+ */
+function hideAddress(error: unknown, host: string): never {
+  if (!(error instanceof SourceFailure)) throw error;
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  if (error.problem !== 'forbidden-address' && !NO_ADDRESS.includes(String(code))) throw error;
+  throw new Error(
+    `${host} has no address on the public Internet. If it is new, try again later. For a server inside the network of ` +
+      'the registry, its operator allows the address in KRMHUB_SOURCE_ADDRESSES',
+  );
 }
