@@ -35,7 +35,7 @@ type ManageDeps = Pick<ExchangeDeps, 'store' | 'access' | 'clock'>;
 
 /**
  * Lets a workflow publish in a group, with the rights of the team that owns it now. Rejects with `forbidden` for who
- * does not own the group, with `invalid-request` for settings that the provider does not have, and with `conflict` for
+ * does not own the group, and for a token that is not of a person, with `invalid-request` for settings that the provider does not have, and with `conflict` for
  * a publisher that exists.
  */
 export async function addPublisher(
@@ -46,7 +46,7 @@ export async function addPublisher(
 ): Promise<TrustedPublisher> {
   const { group } = wanted;
   refuseLacking(rules, token, 'own', { group });
-  if (rules.isTrustedOnly(group)) refuseStored(rules, token, group);
+  refuseStored(rules, token);
   const now = clock();
   const publisher: TrustedPublisher = {
     id: randomUUID(),
@@ -60,12 +60,19 @@ export async function addPublisher(
   return publisher;
 }
 
-/** A stored token that may not publish there must not add a workflow that does so for it. */
-function refuseStored(rules: AccessRules, token: TokenRecord, group: string): void {
-  if (token.user !== undefined || isAdministrator(rules, token)) return;
-  const why = `the group "${group}" takes releases from trusted publishers alone, and the token "${token.name}" is not of a person`;
+/**
+ * Whether a token is of a person or an administrator. A publisher outlives the token that added it, so tokens that
+ * pipelines have add none: who finds one could publish after it was revoked.
+ */
+export function canAddPublishers(rules: AccessRules, token: TokenRecord): boolean {
+  return token.user !== undefined || isAdministrator(rules, token);
+}
+
+function refuseStored(rules: AccessRules, token: TokenRecord): void {
+  if (canAddPublishers(rules, token)) return;
+  const why = `only people and administrators add trusted publishers, and the token "${token.name}" is not of a person`;
   throw new KrmhubError('forbidden', why, {
-    hint: 'An owner of the group signs in with `krmhub login`, and adds the workflow.',
+    hint: 'An owner of the group signs in with `krmhub login`, or an administrator adds the workflow.',
   });
 }
 

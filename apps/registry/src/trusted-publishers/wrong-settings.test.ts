@@ -133,29 +133,33 @@ it('a branch that no token can have, and a server instead of its issuer, are ref
   expect(missing.body.detail).toContain('is missing, for example https://');
 });
 
-it('a stored token adds no workflow to a group in which only workflows publish', async () => {
-  const access = (more: string) => `apiVersion: krmhub.dev/v1alpha1
+it.each(['', ', trustedPublishingOnly: true'])(
+  'a token of a team that owns the group (%s) adds no workflow, which would outlive it',
+  async (more) => {
+    const text = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}
 spec:
   teams: [{name: platform}]
   groups: [{pattern: example.com, owner: platform${more}}]
 `;
-  const apply = async (more: string) =>
-    (await registry.send('PUT', '/api/v1/access', access(more), await registry.bearer())).status;
-  const addBy = (repository: string, authorization?: string) => {
-    const settings = { ...WANTED.settings, repository };
-    const wanted = { ...WANTED, settings };
-    return registry.send<Problem>('POST', '/api/v1/trusted-publishers', wanted, authorization);
-  };
-  expect(await apply('')).toBe(200);
-  const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
-  expect((await addBy('example/one', `Bearer ${secret}`)).status).toBe(201);
-  expect(await apply(', trustedPublishingOnly: true')).toBe(200);
-  const { status, body } = await addBy('example/two', `Bearer ${secret}`);
-  expect([status, body.detail]).toEqual([403, expect.stringContaining('is not of a person')]);
-  expect((await addBy('example/two')).status).toBe(201);
-});
+    expect((await registry.send('PUT', '/api/v1/access', text, await registry.bearer())).status).toBe(200);
+    const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
+    const authorization = `Bearer ${secret}`;
+    const { status, body } = await registry.send<Problem>(
+      'POST',
+      '/api/v1/trusted-publishers',
+      WANTED,
+      authorization,
+    );
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('is not of a person')]);
+    expect((await add()).status).toBe(201);
+    const list = await registry.request('/api/v1/trusted-publishers?group=example.com', {
+      headers: { Authorization: authorization },
+    });
+    expect(list.status).toBe(200);
+  },
+);
 
 it('keys that owners give cost little, and not those of other groups', async () => {
   const issuer = 'https://ci.example.com';

@@ -6,7 +6,11 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
 import type { ExchangeDeps } from '../../trusted-publishers/exchange-token.js';
-import { addPublisher, removePublisher } from '../../trusted-publishers/manage-publishers.js';
+import {
+  addPublisher,
+  canAddPublishers,
+  removePublisher,
+} from '../../trusted-publishers/manage-publishers.js';
 import { OPERATE_PUBLISHERS, publishersPath } from '../addresses.js';
 import type { Site } from '../site.js';
 import type { FieldProblems } from './field.js';
@@ -86,6 +90,7 @@ export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPage
     const shown = { publishers: paged(publishers, given.page ?? 1), typed, problems, now: deps.clock() };
     const news = {
       isRemoved: removed === 'true',
+      canAdd: canAddPublishers(deps.access.rules, operator.token),
       isOwner: publishers.length > 0 || ownsGroups(operator),
       hasPublicUrl: deps.config.publicUrl !== undefined,
       ...defined({ added: publishers.find(({ id }) => id === added) }),

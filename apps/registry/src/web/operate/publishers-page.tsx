@@ -34,6 +34,8 @@ export interface PublishersPageData {
   isRemoved: boolean;
   /** Whether the user owns a group, for which a publisher can be added. */
   isOwner: boolean;
+  /** Whether who signed in may add one for it: a token of a team may not. */
+  canAdd: boolean;
   /** Whether workflows can name this registry in their tokens. */
   hasPublicUrl: boolean;
 }
@@ -48,7 +50,7 @@ const LABELS: Readonly<Record<PublisherField, string>> = {
 };
 
 export function PublishersPage({ shown }: { shown: PublishersPageData }) {
-  const { publishers, added, isRemoved, isOwner, hasPublicUrl } = shown;
+  const { publishers, added, isRemoved, isOwner, canAdd, hasPublicUrl } = shown;
   const { at } = useSite();
   return (
     <>
@@ -88,11 +90,13 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
         first={publishers.page === 1 ? undefined : publishersPath()}
         next={publishers.hasNext ? publishersPath({ page: publishers.page + 1 }) : undefined}
       />
-      {isOwner ? (
-        <AddForm shown={shown} />
-      ) : (
+      {isOwner && canAdd ? <AddForm shown={shown} /> : null}
+      {isOwner ? null : (
         <p>You own no group. The owner of a group adds the workflows that may publish there.</p>
       )}
+      {isOwner && !canAdd ? (
+        <p>A token of a team adds none. To add a workflow, sign in as a user of the team.</p>
+      ) : null}
     </>
   );
 }

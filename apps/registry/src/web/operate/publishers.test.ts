@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signedIn } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { userSignedIn } from '../../testing/user-session.js';
 
 const PAGE = '/operate/publishers';
 const ACCESS = `apiVersion: krmhub.dev/v1alpha1
@@ -8,7 +9,8 @@ kind: Access
 metadata: {name: registry}
 spec:
   openGroups: ["*"]
-  teams: [{name: red}, {name: blue}, {name: green}]
+  teams:
+${['red', 'blue', 'green'].map((team) => `  - {name: ${team}, members: [{ssoGroup: ${team}}]}`).join('\n')}
   groups: [{pattern: red.example.com, owner: red}, {pattern: blue.example.com, owner: blue}]
 `;
 let registry: TestRegistry;
@@ -27,7 +29,7 @@ const form = (more: Record<string, string> = {}) => ({
 });
 const words = (page: string) => page.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ');
 const stored = () => registry.parts.store.trustedPublishers();
-const ofTeam = (team: string) => signedIn(registry, { scopes: ['publish'], team });
+const ofTeam = (team: string) => userSignedIn(registry, { groups: [team] });
 
 describe('the trusted publishers of a team', () => {
   it('are added, shown, and removed by its own users only', async () => {
@@ -59,6 +61,11 @@ describe('the trusted publishers of a team', () => {
     expect(page).not.toContain('id="add-publisher"');
     expect(words(page)).toContain('You own no group.');
     expect(words(page)).toContain('The registry does not know its public URL');
+    const token = await signedIn(registry, { scopes: ['publish'], team: 'red' });
+    const closed = await token.text(PAGE);
+    expect(closed).not.toContain('id="add-publisher"');
+    expect(words(closed)).toContain('A token of a team adds none');
+    expect((await token.act(PAGE, form())).status).toBe(403);
   });
 
   it('are refused with what is wrong beside each field, and the form keeps what was typed', async () => {
