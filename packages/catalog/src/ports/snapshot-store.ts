@@ -117,8 +117,8 @@ export interface EntryPageReader {
   ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
 }
 
-/** Reads the entries of catalogs. */
-export interface EntryReader extends EntryTextReader, EntryPageReader {
+/** Reads what catalogs have of functions. */
+export interface ServedEntryReader {
   /**
    * Returns the upstream entries of a function in newest snapshots, ignoring the case of the kind; by catalog,
    * `default` last.
@@ -133,6 +133,10 @@ export interface EntryReader extends EntryTextReader, EntryPageReader {
     serial: number,
     names: readonly FunctionName[],
   ): Promise<(string | undefined)[]>;
+}
+
+/** Reads the entries of catalogs. */
+export interface EntryReader extends EntryTextReader, EntryPageReader {
   /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,

@@ -12,6 +12,7 @@ import type {
   CatalogRecord,
   IncludedFunction,
   RenderedEntry,
+  ServedEntryReader,
   SnapshotRecord,
   SnapshotStore,
 } from '@krmhub/catalog';
@@ -35,7 +36,8 @@ import { segmentRows } from './segments.js';
 import { servedReleases } from './served-releases.js';
 import { signatureRows } from './signatures.js';
 
-export type CatalogRows = Omit<SnapshotStore, 'servedEntries' | keyof SnapshotArtifacts> & SnapshotArtifacts;
+export type CatalogRows = Omit<SnapshotStore, keyof ServedEntryReader | keyof SnapshotArtifacts> &
+  SnapshotArtifacts;
 
 const name = sql.placeholder('name');
 

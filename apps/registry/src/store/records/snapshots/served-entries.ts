@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { EntryReader, ServedEntry } from '@krmhub/catalog';
+import type { ServedEntry, ServedEntryReader } from '@krmhub/catalog';
 import type { EntryVersion, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT, PLACE_ORDER } from '../../search/rows.js';
 import type { ReadSql } from '../../sql/sql.js';
@@ -55,7 +55,7 @@ const selectEntry = text<{ json: string }>(
 /** Entries that are read at a time: each has up to a megabyte, and other work runs between two reads. */
 const ENTRIES_AT_A_TIME = 20;
 
-export function servedEntryRows({ read }: ReadSql): Pick<EntryReader, 'servedEntries' | 'descriptions'> {
+export function servedEntryRows({ read }: ReadSql): ServedEntryReader {
   return {
     servedEntries: (group, kind) =>
       read(function* () {
