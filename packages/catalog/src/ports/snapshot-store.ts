@@ -136,7 +136,7 @@ export interface ServedEntryReader {
 }
 
 /** Reads the entries of catalogs. */
-export interface EntryReader extends EntryTextReader, EntryPageReader {
+export interface EntryReader extends EntryTextReader, EntryPageReader, ServedEntryReader {
   /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,
