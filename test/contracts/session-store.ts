@@ -93,6 +93,16 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
       expect([await store().user(alice.id), await store().user('none')]).toEqual([alice, undefined]);
     });
 
+    it('are added up to a limit, and known ones are confirmed at it', async () => {
+      const enter = (subject: string, name = 'Alice') =>
+        store().confirmUser({ ...FOUND, subject, name }, { at: AT, isSignIn: true, maxUsers: 2 });
+      await enter('a');
+      await enter('b');
+      await expect(enter('c')).rejects.toMatchObject({ code: 'forbidden', hint: expect.stringContaining('KRMHUB_MAX_USERS') });
+      expect((await enter('a', 'Alice B.')).name).toBe('Alice B.');
+      expect(await store().users({ limit: 10 })).toHaveLength(2);
+    });
+
     it('are found by a text in the name or the address, in pages', async () => {
       const named: UserRecord[] = [];
       for (let number = 0; number < 30; number++) {

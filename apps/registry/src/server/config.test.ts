@@ -30,6 +30,7 @@ const DEFAULTS = {
   catalogRestoreDays: 30,
   auditDays: 400,
   maxTokenDays: 3_650,
+  maxUsers: 100_000,
   oidcConfirmDays: 30,
   shutdownDelaySeconds: 0,
   blobCacheBytes: 1_073_741_824,

@@ -63,6 +63,7 @@ export interface Config {
   auditDays: number;
   /** Longest time until a new token expires. */
   maxTokenDays: number;
+  maxUsers: number;
   /** How long tokens of a user work whose provider cannot be asked again; 0 for an hour. */
   oidcConfirmDays: number;
   /** How long a registry that stops serves requests, while it is not ready. */
@@ -137,6 +138,7 @@ export function readConfig(
       | 'repositoryMebibytes'
       | 'untaggedDays'
       | 'auditDays'
+      | 'maxUsers'
       | 'blobCacheMebibytes',
   ): number => {
     const { value, from } = text(name);
@@ -265,6 +267,7 @@ export function readConfig(
     repositoryMebibytes: count('repositoryMebibytes'),
     untaggedDays: count('untaggedDays'),
     auditDays: count('auditDays'),
+    maxUsers: count('maxUsers'),
     blobCacheBytes: count('blobCacheMebibytes') * 1_048_576,
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {

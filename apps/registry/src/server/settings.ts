@@ -150,6 +150,12 @@ export const SETTINGS = {
     default: '3650',
     why: 'Longest time until a new token expires. The registry rejects a request for a longer time. It does not apply to the first administrator token, which the registry creates. Existing tokens stay valid.',
   },
+  maxUsers: {
+    name: 'KRMHUB_MAX_USERS',
+    unit: 'users, 0 for no limit',
+    default: '100000',
+    why: 'How many users can sign in with identity providers. The registry stores a row for each, and with a provider that is open to anybody, anybody can add rows. A new user is refused at the limit, and the log says so; known users still sign in. It does not apply to users whom a directory adds, which has a limit of its own.',
+  },
   oidcConfirmDays: {
     name: 'KRMHUB_OIDC_CONFIRM_DAYS',
     unit: 'days, 0 to 3650',

@@ -236,14 +236,17 @@ function lastProblem({ refusal }: Held): KrmhubError {
   });
 }
 
-/** Stores what a provider says about a user. */
+/**
+ * Stores what a provider says about a user. Rejects with `forbidden` for a new one where there are as many as there may
+ * be: with a provider that is open to anybody, anybody could fill the database.
+ */
 export function confirmUser(
   { store, signIn }: { store: Pick<UserStore, 'confirmUser'>; signIn: SignInProviders },
   provider: IdentityProvider,
   { user }: Confirmation,
-  { at, isSignIn }: { at: number; isSignIn: boolean },
+  { at, ...how }: { at: number; isSignIn: boolean; maxUsers?: number | undefined },
 ) {
   const isFirst = signIn.isFirst(provider);
   const groups = ssoGroups({ issuer: user.issuer, isFirst }, user.groups);
-  return store.confirmUser({ ...user, groups }, { at: new Date(at).toISOString(), isSignIn });
+  return store.confirmUser({ ...user, groups }, { at: new Date(at).toISOString(), ...how });
 }

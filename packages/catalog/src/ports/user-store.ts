@@ -35,8 +35,14 @@ export interface UserReader {
 export type FoundUser = Pick<UserRecord, 'issuer' | 'subject' | 'name' | 'email' | 'groups'>;
 
 export interface UserStore extends UserReader {
-  /** Adds a user, or replaces what is known of one. Who is suspended stays so. */
-  confirmUser(found: FoundUser, at: { at: Time; isSignIn: boolean }): Promise<UserRecord>;
+  /**
+   * Adds a user, or replaces what is known of one. Who is suspended stays so. Rejects with `forbidden` if there are
+   * `maxUsers`, and this would be another one.
+   */
+  confirmUser(
+    found: FoundUser,
+    at: { at: Time; isSignIn: boolean; maxUsers?: number | undefined },
+  ): Promise<UserRecord>;
   /**
    * Suspends a user, or ends that, as an administrator: whom the directory suspends stays suspended. Returns the
    * current user; undefined for an unknown ID.

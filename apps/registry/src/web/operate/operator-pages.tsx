@@ -176,7 +176,17 @@ export class OperatorPages {
     confirmation: Confirmation,
   ): Promise<void> {
     const at = new Date(this.#now()).toISOString();
-    const user = await confirmUser(this.#deps, provider, confirmation, { at: this.#now(), isSignIn: true });
+    const { maxUsers = 0 } = this.#deps.config;
+    const limit = maxUsers === 0 ? undefined : maxUsers;
+    const user = await confirmUser(this.#deps, provider, confirmation, {
+      at: this.#now(),
+      isSignIn: true,
+      maxUsers: limit,
+    }).catch((error: unknown) => {
+      if (error instanceof KrmhubError && error.code === 'forbidden')
+        this.#deps.log.warn({ issuer: confirmation.user.issuer, maxUsers }, `a sign-in was refused: ${error.message}`);
+      throw error;
+    });
     const name = userLabel(user);
     c.set('actor', { id: `user/${user.id}`, name });
     const act = { at, by: name, origin: { credential: `user/${user.id}`, ...requestOrigin(c) } };

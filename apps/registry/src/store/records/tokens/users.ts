@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { UserRecord, UserStore } from '@krmhub/catalog';
-import { foldCase } from '@krmhub/schema';
+import { foldCase, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text } from '../../sql/statement.js';
+import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
@@ -25,12 +25,20 @@ const page = query((db) =>
     .orderBy(asc(users.id))
     .limit(sql.placeholder('limit')),
 );
+const countAll = text<{ total: number }>('SELECT count(*) AS total FROM registry_user');
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
 const restoreReleased = text('UPDATE registry_user SET directory_suspended_at = NULL WHERE id = :id');
 export const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
 
 /** Users that a search reads at once: the databases do not agree on the case of letters. */
 const SCANNED_USERS = 1_000;
+
+function* refuseFull(maxUsers: number): Work<void> {
+  if (Number((yield* countAll.first())!.total) < maxUsers) return;
+  throw new KrmhubError('forbidden', `the registry has ${maxUsers} users, the limit, and takes no new one`, {
+    hint: 'Ask its operator to raise KRMHUB_MAX_USERS.',
+  });
+}
 
 function hasText({ name, email = '' }: UserRecord, text: string): boolean {
   return foldCase(`${name}\n${email}`).includes(foldCase(text));
@@ -40,13 +48,14 @@ export function userRows(database: Sql): UserStore {
   const { read, readOne } = database;
   const { write } = RecentTokens.of(database);
   return {
-    confirmUser: ({ issuer, subject, name, email, groups }, { at, isSignIn }) =>
+    confirmUser: ({ issuer, subject, name, email, groups }, { at, isSignIn, maxUsers }) =>
       write(function* () {
         const row = yield* userByIdentity.first({ issuer, subject });
         const said = { name, email: email ?? null, groups: [...groups], confirmedAt: at };
         const found = { ...said, ...defined({ signedInAt: isSignIn ? at : undefined }) };
         const id = row?.id ?? randomUUID();
         if (row === undefined) {
+          if (maxUsers !== undefined) yield* refuseFull(maxUsers);
           const added = { ...found, id, issuer, subject, createdAt: at };
           yield* change((db) => db.insert(users).values(added)).run();
         } else yield* change((db) => db.update(users).set(found).where(eq(users.id, id))).run();
