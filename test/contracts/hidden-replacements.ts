@@ -100,7 +100,7 @@ async function change({
 }: World & { random: Random; access: { rules: AccessRules }; actor: Actor }): Promise<void> {
   const { rules } = access;
   const reads = (name: Named) => can(rules, actor, 'read', name).allowed;
-  const name = { ...random.pick(FUNCTIONS), release: random.pick(RELEASES) };
+  const name = pickRelease(random, stored);
   const key = `${name.kind}@${name.release}`;
   const action = random.pick(ACTIONS);
   const { group, kind } = random.pick(FUNCTIONS);
@@ -132,6 +132,15 @@ async function change({
   const known = before && seenMark(before, reads);
   const isSame = known?.reason === reason && known.replacement?.kind === replacement?.kind;
   if (!isSame) stored.set(key, { at: AT, by: actor.name, reason, ...(replacement && { replacement }) });
+}
+
+/** Mostly one that is deprecated: its replacement can be hidden by now, and the change must keep it. */
+function pickRelease(random: Random, stored: World['stored']): Named & { release: string } {
+  const [kind, release] = stored.size > 0 && random.chance(0.6) ? random.pick([...stored.keys()]).split('@') : [];
+  const marked = FUNCTIONS.find((one) => one.kind === kind);
+  return marked === undefined || release === undefined
+    ? { ...random.pick(FUNCTIONS), release: random.pick(RELEASES) }
+    : { ...marked, release };
 }
 
 function seenMark(mark: DeprecationRecord, reads: (name: Named) => boolean): DeprecationRecord {

@@ -78,13 +78,14 @@ export class RandomRegistry {
     const mark = { at: AT, by: 'someone', reason: 'replaced' };
     const replacement = { group, kind: 'Better' };
     const sample = { group, kind, release: release.release, tags: release.tags };
+    const isYank = random.chance(0.5);
     const change = changeOf(
-      random.chance(0.5)
+      isYank
         ? { ...sample, allYanked: releases!.length === 1, yanked: mark }
         : { ...sample, deprecated: random.chance(0.5) ? { ...mark, replacement } : mark },
       await this.#revision(group, kind),
       'update',
-      random.chance(0.5) ? 'release.yanked' : 'release.deprecated',
+      isYank ? 'release.yanked' : 'release.deprecated',
     );
     await this.#store.commitFunction(change);
   }
