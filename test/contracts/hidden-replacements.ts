@@ -136,7 +136,8 @@ async function change({
 
 /** Mostly one that is deprecated: its replacement can be hidden by now, and the change must keep it. */
 function pickRelease(random: Random, stored: World['stored']): Named & { release: string } {
-  const [kind, release] = stored.size > 0 && random.chance(0.6) ? random.pick([...stored.keys()]).split('@') : [];
+  const [kind, release] =
+    stored.size > 0 && random.chance(0.6) ? random.pick([...stored.keys()]).split('@') : [];
   const marked = FUNCTIONS.find((one) => one.kind === kind);
   return marked === undefined || release === undefined
     ? { ...random.pick(FUNCTIONS), release: random.pick(RELEASES) }

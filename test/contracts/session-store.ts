@@ -98,7 +98,10 @@ export function sessionContract(store: () => SessionStore & SettingStore & UserS
         store().confirmUser({ ...FOUND, subject, name }, { at: AT, isSignIn: true, maxUsers: 2 });
       await enter('a');
       await enter('b');
-      await expect(enter('c')).rejects.toMatchObject({ code: 'forbidden', hint: expect.stringContaining('KRMHUB_MAX_USERS') });
+      await expect(enter('c')).rejects.toMatchObject({
+        code: 'forbidden',
+        hint: expect.stringContaining('KRMHUB_MAX_USERS'),
+      });
       expect((await enter('a', 'Alice B.')).name).toBe('Alice B.');
       expect(await store().users({ limit: 10 })).toHaveLength(2);
     });

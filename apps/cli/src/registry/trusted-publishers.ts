@@ -1,6 +1,10 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { CheckedPublishers, TrustedPublisher } from '@krmhub/api/model';
-import { describeProblem, publisherTarget } from '@krmhub/catalog/access/trusted-publishers/check-claims';
+import {
+  describeProblem,
+  isPublisherExpired,
+  publisherTarget,
+} from '@krmhub/catalog/access/trusted-publishers/check-claims';
 import { provider } from '@krmhub/catalog/access/trusted-publishers/providers';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import type { CiProvider } from '@krmhub/schema';
@@ -112,9 +116,9 @@ export async function listPublishers(
   );
 }
 
-function usedText({ lastUsedAt, pendingUntil }: TrustedPublisher, now: Date): string {
-  if (lastUsedAt !== undefined) return relativeTime(lastUsedAt, now);
-  return pendingUntil !== undefined && pendingUntil <= now.toISOString() ? 'not in time' : 'not yet';
+function usedText(publisher: TrustedPublisher, now: Date): string {
+  if (publisher.lastUsedAt !== undefined) return relativeTime(publisher.lastUsedAt, now);
+  return isPublisherExpired(publisher, now) ? 'not in time' : 'not yet';
 }
 
 /** Compares the claims of a token with the publishers of a group. Sets the exit code if none matches. */

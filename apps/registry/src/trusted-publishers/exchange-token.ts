@@ -17,6 +17,7 @@ import {
   describeProblem,
   describeRun,
   describeWorkflow,
+  isPublisherExpired,
   namesSource,
   pinned,
   publisherTarget,
@@ -67,7 +68,7 @@ export async function exchangeToken(
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
     publishersOf: async (issuer) =>
-      (await store.trustedPublishers({ issuer })).filter((publisher) => !isExpired(publisher, now)),
+      (await store.trustedPublishers({ issuer })).filter((publisher) => !isPublisherExpired(publisher, now)),
     groups,
     audience,
     keys: deps.issuerKeys,
@@ -91,11 +92,6 @@ export async function exchangeToken(
     : new KrmhubError('conflict', 'the trusted publisher was changed meanwhile', {
         hint: 'Run the job again.',
       });
-}
-
-/** Whether a publisher was not used in time. */
-export function isExpired({ pendingUntil }: TrustedPublisher, now: Date): boolean {
-  return pendingUntil !== undefined && pendingUntil <= now.toISOString();
 }
 
 function matchingPublishers(

@@ -6,6 +6,7 @@ import {
   type Claims,
   checkClaims,
   isIssuerOf,
+  isPublisherExpired,
   provider,
   publisherTarget,
   type TokenRecord,
@@ -15,7 +16,7 @@ import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, lackingRights, refuseLacking } from '../http/auth/authorize.js';
-import { type ExchangeDeps, isExpired } from './exchange-token.js';
+import type { ExchangeDeps } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
 
 /** Publishers of one group. */
@@ -108,7 +109,7 @@ export async function checkPublishers(
 ): Promise<{ publisher: TrustedPublisher; problems: ClaimProblem[] }[]> {
   const now = deps.clock();
   const publishers = await listPublishers(deps, group, token);
-  const standing = publishers.filter((publisher) => !isExpired(publisher, now));
+  const standing = publishers.filter((publisher) => !isPublisherExpired(publisher, now));
   return standing.map((publisher) => {
     const { iss } = claims;
     const found = typeof iss === 'string' ? iss : undefined;

@@ -1,6 +1,7 @@
 import {
   type AuditStore,
   type FunctionReader,
+  isPublisherExpired,
   MISSING_MILLISECONDS,
   type OwnerClaimReader,
   type OwnerClaimRecord,
@@ -10,7 +11,6 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { howToProve } from '../../owners/owner-claims.js';
 import { isNameReview } from '../../publish/review-name.js';
-import { isExpired } from '../../trusted-publishers/exchange-token.js';
 import { CHANGES, mayOpen, type Operator } from './operator.js';
 
 /** What waits for a signed-in user, each with its next step. */
@@ -48,7 +48,7 @@ export async function findWaiting(deps: WaitingDeps, operator: Operator): Promis
     publishers: publishers.flatMap((publisher) => {
       const { id, group, pendingUntil: endsAt } = publisher;
       if (endsAt === undefined || !isOwn(group)) return [];
-      return [{ id, target: publisherTarget(publisher), endsAt, isOver: isExpired(publisher, now) }];
+      return [{ id, target: publisherTarget(publisher), endsAt, isOver: isPublisherExpired(publisher, now) }];
     }),
     names: mayOpen(operator, CHANGES) ? await refusedNames(deps) : [],
   };

@@ -184,7 +184,10 @@ export class OperatorPages {
       maxUsers: limit,
     }).catch((error: unknown) => {
       if (error instanceof KrmhubError && error.code === 'forbidden')
-        this.#deps.log.warn({ issuer: confirmation.user.issuer, maxUsers }, `a sign-in was refused: ${error.message}`);
+        this.#deps.log.warn(
+          { issuer: confirmation.user.issuer, maxUsers },
+          `a sign-in was refused: ${error.message}`,
+        );
       throw error;
     });
     const name = userLabel(user);

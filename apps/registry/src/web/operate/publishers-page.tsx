@@ -1,7 +1,11 @@
-import { provider as findProvider, publisherTarget, type TrustedPublisher } from '@krmhub/catalog';
+import {
+  provider as findProvider,
+  isPublisherExpired,
+  publisherTarget,
+  type TrustedPublisher,
+} from '@krmhub/catalog';
 import { CI_PROVIDERS } from '@krmhub/schema';
 import type { PropsWithChildren } from 'hono/jsx';
-import { isExpired } from '../../trusted-publishers/exchange-token.js';
 import { docsPath, OPERATE_PUBLISHERS, publishersPath, removePublisherPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
@@ -83,7 +87,7 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
       {publishers.items.length === 0 ? <p class="quiet">No trusted publishers yet.</p> : null}
       <ul class="operate-list">
         {publishers.items.map((publisher) => (
-          <PublisherItem publisher={publisher} isOver={isExpired(publisher, shown.now)} />
+          <PublisherItem publisher={publisher} isOver={isPublisherExpired(publisher, shown.now)} />
         ))}
       </ul>
       <Pages

@@ -125,6 +125,14 @@ function isRenamed(
   return path !== undefined && pins[pin] !== undefined && claimText(claims, path) === pins[pin];
 }
 
+/** Whether a publisher was not used in time: it matches nothing any more. */
+export function isPublisherExpired(
+  { pendingUntil }: { pendingUntil?: string | undefined },
+  now: Date,
+): boolean {
+  return pendingUntil !== undefined && pendingUntil <= now.toISOString();
+}
+
 /** Returns what a publisher may publish, as `GROUP` or `GROUP/KIND`. */
 export function publisherTarget({ group, kind }: { group: string; kind?: string | undefined }): string {
   return kind === undefined ? group : `${group}/${kind}`;
