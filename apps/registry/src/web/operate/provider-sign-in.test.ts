@@ -335,4 +335,21 @@ describe('a sign-in that was not begun here', () => {
     await registry.parts.store.suspendUser(user!.id, false, act);
     expect((await signIn(newBrowser())).status).toBe(200);
   });
+
+  it('is of no new user at the limit, and the operator reads so in the log', async () => {
+    await start();
+    await registry.close();
+    registry = await openTestRegistry({
+      config: { publicUrl: URL_OF_REGISTRY, signIn: [settings()], maxUsers: 1 },
+    });
+    idp.users.set('bob', { name: 'Bob Example', groups: ['platform'] });
+    expect((await signIn(newBrowser())).status).toBe(200);
+    const newcomer = newBrowser();
+    const response = await signIn(newcomer, 'bob');
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain('KRMHUB_MAX_USERS');
+    expect(newcomer.cookie).not.toContain('krmhub-user');
+    expect(registry.logged.filter((line) => line.includes('a sign-in was refused'))).toHaveLength(1);
+    expect((await signIn(newBrowser())).status).toBe(200);
+  });
 });
