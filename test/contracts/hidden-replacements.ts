@@ -28,7 +28,7 @@ const FUNCTIONS = GROUPS.flatMap((group) =>
 const RELEASES = ['1.0.0', '2.0.0'];
 const TEAMS = ['red', 'blue'];
 const ACTIONS = ['deprecate', 'deprecate', 'deprecate', 'undeprecate', 'yank', 'unyank'] as const;
-const STEPS = 40;
+const STEPS = 60;
 /** Before anything is hidden. */
 const OPEN_STEPS = 12;
 type Named = (typeof FUNCTIONS)[number];
@@ -134,10 +134,10 @@ async function change({
   if (!isSame) stored.set(key, { at: AT, by: actor.name, reason, ...(replacement && { replacement }) });
 }
 
-/** Mostly one that is deprecated: its replacement can be hidden by now, and the change must keep it. */
+/** Mostly one that is deprecated, once some are: its replacement can be hidden by now, and the change must keep it. */
 function pickRelease(random: Random, stored: World['stored']): Named & { release: string } {
   const [kind, release] =
-    stored.size > 0 && random.chance(0.6) ? random.pick([...stored.keys()]).split('@') : [];
+    stored.size > 4 && random.chance(0.6) ? random.pick([...stored.keys()]).split('@') : [];
   const marked = FUNCTIONS.find((one) => one.kind === kind);
   return marked === undefined || release === undefined
     ? { ...random.pick(FUNCTIONS), release: random.pick(RELEASES) }
