@@ -43,10 +43,7 @@ import { type CountStatements, Session } from './session.js';
 import { beginWrite, requireProcess, type WritingProcess } from './write-locks.js';
 
 /** Everything but search, and the database for it. */
-export type RecordStore = Omit<
-  RegistryStore,
-  'search' | 'nearFunctions' | 'synchronizeSearch'
->;
+export type RecordStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'synchronizeSearch'>;
 
 /** What no row names any more. A rejected or interrupted build leaves unused entries. */
 const ERASE = [
