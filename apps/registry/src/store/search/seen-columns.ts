@@ -8,6 +8,7 @@ import {
   type SearchAccess,
   type SearchPage,
 } from '@krmhub/catalog';
+import { defined } from '@krmhub/schema/defined';
 import type { FacetName } from '@krmhub/schema/facets';
 import { LRUCache } from 'lru-cache';
 import type { Name, SearchColumns, ShownEntry } from './columns.js';
@@ -89,11 +90,12 @@ function viewOf(
       : seenFunctions(columns, rules, actor, seesCatalog);
   for (const shown of columns.alternatives.values()) hideOthers(shown, sees, seesCatalog);
   const isSeen = (id: number) => sees[id] === 1;
+  const showsValue = (facet: FacetName, value: string) => facet !== 'catalog' || seesCatalog(value);
   const names = all.names().filter((_, rank) => isSeen(columns.order[rank]!));
   return {
     ...all,
     sees,
-    ...(actor && { shows: (facet: FacetName, value: string) => facet !== 'catalog' || seesCatalog(value) }),
+    ...defined({ shows: actor === undefined ? undefined : showsValue }),
     order: columns.order.filter(isSeen),
     names: () => names,
     idOf: (name) => columns.idsOf(name).find(isSeen),
