@@ -83,11 +83,16 @@ export interface Confirmation {
 
 /** The provider confirmed a user whose claims cannot be read, and gave tokens. */
 export class UnreadUser extends KrmhubError {
-  readonly tokens: ProviderTokens;
+  /** Private, because the log has every field of an error. */
+  readonly #tokens: ProviderTokens;
 
   constructor({ code, message, hint, cause }: KrmhubError, tokens: ProviderTokens) {
     super(code, message, defined({ hint, cause }));
-    this.tokens = tokens;
+    this.#tokens = tokens;
+  }
+
+  get tokens(): ProviderTokens {
+    return this.#tokens;
   }
 }
 

@@ -131,6 +131,25 @@ spec: {catalogs: [{pattern: "team-*", visibility: private}]}
     ]);
   });
 
+  it('logs why the claims of a user cannot be read, and no token of the provider', async () => {
+    await start();
+    const browser = await signedIn();
+    idp.users.set('alice', { name: 'Alice', groups: [''] });
+    let given: Record<string, unknown> = {};
+    idp.editTokens = (body) => {
+      given = body;
+      return body;
+    };
+    registry.advance(confirmMilliseconds);
+    await status(browser);
+    const lines = registry.logged.filter((line) => line.includes('cannot ask the identity provider'));
+    expect(lines).toEqual([expect.stringContaining('the claim \\"groups\\"')]);
+    for (const name of ['access_token', 'id_token', 'refresh_token']) {
+      expect(given[name], name).toMatch(/\w{20}/);
+      expect(lines[0], name).not.toContain(given[name]);
+    }
+  });
+
   it('ends if the provider is not configured any more', async () => {
     await start();
     const browser = await signedIn();
