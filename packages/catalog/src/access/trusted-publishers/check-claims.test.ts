@@ -155,7 +155,16 @@ it('tells an owner who only has the same name from one of another name', () => {
   ).toEqual(['it is not a workflow of the repository itself']);
 });
 
-it('compares environments by the case of A to Z only', () => {
+it('compares environments of GitLab by case, as GitLab protects them', () => {
+  const { settings, claims } = RUNS.gitlab;
+  const trusted = publisher('gitlab', { settings: { ...settings, environment: 'release' } });
+  expect(checkClaims(trusted, { ...claims, environment: 'release' })).toEqual([]);
+  expect(checkClaims(trusted, { ...claims, environment: 'Release' })).toEqual([
+    { claim: 'environment', expected: 'release', found: 'Release' },
+  ]);
+});
+
+it('compares environments of GitHub by the case of A to Z only', () => {
   const { settings, claims } = RUNS.github;
   const trusted = publisher('github', { settings: { ...settings, environment: 'K8s-Release' } });
   expect(checkClaims(trusted, { ...claims, environment: 'k8s-release' })).toEqual([]);

@@ -88,7 +88,6 @@ const ENVIRONMENT: ProviderSetting = {
   claim: 'environment',
   meaning: 'environment of the job',
   example: 'release',
-  ignoresCase: true,
 };
 
 const REF = {
@@ -137,7 +136,7 @@ export const PROVIDERS = {
         part: (value, { repository }) => githubWorkflow(value, repository),
         without: 'it is not a workflow of the repository itself',
       },
-      environment: ENVIRONMENT,
+      environment: { ...ENVIRONMENT, ignoresCase: true },
       ref: { ...REF, claim: 'ref' },
     },
     pins: {
@@ -189,6 +188,7 @@ export const PROVIDERS = {
         part: (value, { iss, project_path: project }) => gitlabFile(value, iss, project),
         without: 'it is not a file of the project itself',
       },
+      // Those of GitLab differ by case: a job could name one that nobody protects.
       environment: ENVIRONMENT,
       ref: { ...REF, claim: 'ref_path' },
     },
