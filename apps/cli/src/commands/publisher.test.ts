@@ -1,3 +1,4 @@
+import { scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { describe, expect, it } from 'vitest';
 import { expectEnd, fileRegistry, runTest } from '../testing/command-line.js';
 
@@ -44,6 +45,19 @@ describe('publisher add', () => {
       2,
       'is not a repository of gitlab.com or gitlab.example.com',
     );
+  });
+
+  it('adds nothing for a name that a project had before, which another one can have next', async () => {
+    const server = await scriptedServer((_, response) => response.writeHead(301).end());
+    const io = await runTest(
+      ['publisher', 'add', 'moved.example.com', '--gitlab', 'a/b', '--issuer', `http://${server.host}`],
+      { tty: false, env: registry.env },
+    );
+    await server.close();
+    expect([io.exitCode, io.err()]).toEqual([
+      1,
+      expect.stringContaining('/api/v4/projects/a/b has moved: status 301'),
+    ]);
   });
 
   it.each([

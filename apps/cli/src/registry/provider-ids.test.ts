@@ -49,6 +49,15 @@ describe('the IDs of a project', () => {
     await expect(ids).rejects.toMatchObject({ code: status === 404 ? 'not-found' : 'unreachable' });
   });
 
+  it.for([301, 308])(
+    'are not taken from the first run if the project has moved, status %s',
+    async (status) => {
+      const { ids } = await gitlab(status, '{"message":"Moved"}');
+      const hint = expect.stringContaining('has another name now');
+      await expect(ids).rejects.toMatchObject({ code: 'conflict', hint });
+    },
+  );
+
   it('are not asked for where a provider has none to ask', async () => {
     const io = testIo();
     for (const workflow of [

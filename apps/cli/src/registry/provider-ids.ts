@@ -22,8 +22,8 @@ interface Question {
 
 /**
  * Returns the IDs of a repository as its provider has them now. Undefined for providers that have no public answer.
- * Rejects with `not-found` if the repository does not exist, or nobody may see it without credentials, and with
- * `unreachable`.
+ * Rejects with `conflict` if the repository has another name now, with `not-found` if it does not exist, or nobody may see
+ * it without credentials, and with `unreachable`.
  */
 export async function providerIds(
   io: Io,
@@ -36,6 +36,12 @@ export async function providerIds(
   const { status, body } = await getText(io, url, headers).catch((error: unknown) => {
     throw new KrmhubError('unreachable', `cannot ask ${url.host} for the IDs: ${networkReason(error)}`);
   });
+  // Who registers the old name could be the first to use the publisher.
+  if (status === 301 || status === 308) {
+    throw new KrmhubError('conflict', `${where} has moved: status ${status}`, {
+      hint: 'The repository has another name now. Use that one, or set its IDs with --id.',
+    });
+  }
   if (status === 404 || status === 401 || status === 403 || status === 429) {
     throw new KrmhubError('not-found', `${where}: status ${status}`);
   }

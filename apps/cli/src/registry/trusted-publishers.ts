@@ -80,7 +80,7 @@ async function foundIds(io: Io, workflow: NamedWorkflow): Promise<Record<string,
   try {
     return await providerIds(io, workflow);
   } catch (error) {
-    if (!(error instanceof KrmhubError)) throw error;
+    if (!(error instanceof KrmhubError) || error.code === 'conflict') throw error;
     await printWarning(
       io,
       `${escapeControls(error.message)}. The IDs are taken from the first run. Is the name right, and is it private? For GitHub set GH_TOKEN, for GitLab GITLAB_TOKEN, or set --id`,
