@@ -53,7 +53,8 @@ export class IssuerKeys {
     const now = this.#clock().getTime();
     const isFresh = now - known.fetchedAt < FRESH_MILLISECONDS;
     const mayAsk = now - known.triedAt >= COOLDOWN_MILLISECONDS;
-    if (known.fetching !== undefined || ((!isFresh || !has()) && mayAsk)) {
+    // Anybody can have an unknown key asked for: others do not wait for that.
+    if (!(isFresh && has()) && (known.fetching !== undefined || mayAsk)) {
       known.fetching ??= this.#refresh(issuer, known).finally(() => {
         known.fetching = undefined;
       });
