@@ -48,7 +48,8 @@ export interface LoginRequestRecord {
 export interface LoginStore {
   /**
    * Adds a request after it has deleted expired ones. Deletes the oldest ones above `max`; does nothing if the network
-   * has `maxOfNetwork`, the site of networks whose names begin with a text has its `max`, or another request has the code.
+   * has `maxOfNetwork` that wait, the site of networks whose names begin with a text has its `max`, or another request
+   * has the code.
    */
   addLoginRequest(
     request: LoginRequestRecord,

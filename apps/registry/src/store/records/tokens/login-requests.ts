@@ -26,10 +26,11 @@ const deleteOldest = text(
      ORDER BY created_at DESC, hash LIMIT 1000000 OFFSET :others)`,
 );
 const countOfNetwork = text<{ count: number }>(
-  'SELECT count(*) AS count FROM login_request WHERE network = :network',
+  `SELECT count(*) AS count FROM login_request WHERE network = :network AND state IN ('pending', 'approved')`,
 );
 const countOfSite = text<{ count: number }>(
-  `SELECT count(*) AS count FROM login_request WHERE network LIKE :networks`,
+  `SELECT count(*) AS count FROM login_request
+     WHERE network LIKE :networks AND state IN ('pending', 'approved')`,
 );
 const answer = text(
   `UPDATE login_request SET state = :state, approval = :approval, sign_in = :signIn, sign_in_key = :signInKey
