@@ -5,11 +5,13 @@ fail() {
   exit 2
 }
 
-# Jobs without the token of a registry, such as those of forks, can restore the cache of this one.
-forget_private() {
-  [ -z "${KRMHUB_CACHE:-}" ] || rm -rf -- "$KRMHUB_CACHE/private"
+# Keep the part of the cache in which each file is named by its digest, which krmhub verifies. Another job could have
+# written the rest, and jobs without the token of a registry, such as those of forks, can restore what this one keeps.
+keep_blobs() {
+  [ ! -d "${KRMHUB_CACHE:-}" ] || find "$KRMHUB_CACHE/" -mindepth 1 -maxdepth 1 ! -name blobs -exec rm -rf -- {} +
 }
-trap forget_private EXIT
+keep_blobs
+trap keep_blobs EXIT
 
 # Print the lines of a text, without blanks at their ends and without empty lines.
 lines() {

@@ -20,7 +20,7 @@ while IFS= read -r argument; do arguments+=("$argument"); done < <(lines "${KRMH
 [ -z "$(git status --porcelain --untracked-files=no)" ] || fail 'The checkout has changes. Run the action before other steps change files.'
 work=$(mktemp -d)
 # Leave the branch as it was.
-trap 'git reset --quiet --hard "$base"; git switch --quiet "$target"; rm -rf "$work"; forget_private' EXIT
+trap 'git reset --quiet --hard "$base"; git switch --quiet "$target"; rm -rf "$work"; keep_blobs' EXIT
 
 list() { "$krmhub" outdated ${trusted[@]+"${trusted[@]}"} --output=json -- "$path" > "$work/outdated.json"; }
 without_commands list

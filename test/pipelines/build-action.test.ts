@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { missingReason, titleWithReason } from '../interop/oci-tools.js';
@@ -36,14 +44,15 @@ describe('the action that builds', () => {
     expect(cached.with!.key!.startsWith(cached.with!['restore-keys']!)).toBe(true);
   });
 
-  it.each(['true', 'fail "wrong"'])('caches nothing that needs credentials, after %s', (command) => {
+  it.each(['true', 'fail "wrong"'])('uses and caches only what has a digest, after %s', (command) => {
     const { folder, remove } = temporaryFolder();
-    for (const part of ['private/origin', 'blobs']) mkdirSync(path.join(folder, part), { recursive: true });
-    const script = `set -euo pipefail; source ${actionFolder}/inputs.sh; ${command}`;
+    for (const part of ['entries', 'blobs']) mkdirSync(path.join(folder, part), { recursive: true });
+    const work = `ls "$KRMHUB_CACHE"; mkdir -p "$KRMHUB_CACHE/private/origin"; ${command}`;
+    const script = `set -euo pipefail; source ${actionFolder}/inputs.sh; ${work}`;
     const env = { PATH: process.env.PATH, KRMHUB_CACHE: folder, KRMHUB_ACTION_PATH: '.' };
-    const { status } = spawnSync('bash', ['-c', script], { env, encoding: 'utf8' });
-    expect(status).toBe(command === 'true' ? 0 : 2);
-    expect(['private', 'blobs'].filter((part) => existsSync(path.join(folder, part)))).toEqual(['blobs']);
+    const { status, stdout } = spawnSync('bash', ['-c', script], { env, encoding: 'utf8' });
+    expect([status, stdout.split('\n')[0]]).toEqual([command === 'true' ? 0 : 2, 'blobs']);
+    expect(readdirSync(folder)).toEqual(['blobs']);
     remove();
   });
 });

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -16,6 +16,8 @@ interface Job {
   variables?: Record<string, string>;
   cache?: { key: { files: string[]; prefix: string }; paths: string[] };
   script?: string[];
+  before_script?: string[];
+  after_script?: string[];
   artifacts?: { paths: string[] };
 }
 
@@ -36,7 +38,11 @@ describe('the jobs for GitLab', () => {
   it('extend and need jobs that exist, and cache the folder that krmhub uses', () => {
     expect(visible).toEqual(['krmhub-check', 'krmhub-build', 'krmhub-upgrade']);
     for (const name of visible) {
-      const { image, needs = [], cache, variables } = job(name);
+      const { image, needs = [], cache, variables, ...own } = job(name);
+      // What another job could have written, and what no other job may have.
+      expect([own.before_script, own.after_script]).toEqual(
+        Array(2).fill([expect.stringContaining('! -name blobs')]),
+      );
       expect([image, needs.filter((needed) => !visible.includes(needed))]).toEqual(['$KRMHUB_IMAGE', []]);
       expect(cache!.paths.map((one) => `$CI_PROJECT_DIR/${one.replace(/\/$/, '')}`)).toEqual([
         variables!.KRMHUB_CACHE,
@@ -67,7 +73,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', 
     const at = path.join(folder, `run-${name}`);
     rmSync(at, { recursive: true, force: true });
     cpSync(project, at, { recursive: true });
-    const { variables = {}, script = [] } = job(name);
+    const { variables = {}, before_script: before = [], script = [], after_script: after = [] } = job(name);
     const values: Record<string, string> = { ...variables, ...given, CI_PROJECT_DIR: at };
     const expanded = Object.entries(values).map(([key, text]) => [
       key,
@@ -78,7 +84,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', 
       PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
     });
     // Each line is a command of one shell.
-    const shell = ['--norc', '-eo', 'pipefail', '-c', script.join('\n')];
+    const shell = ['--norc', '-eo', 'pipefail', '-c', [...before, ...script, ...after].join('\n')];
     const { status, stdout, stderr } = spawnSync('bash', shell, { cwd: at, env, encoding: 'utf8' });
     return { status, log: stdout + stderr, at };
   }
@@ -95,7 +101,7 @@ describe.skipIf(why !== undefined)(titleWithReason('the jobs for GitLab, run,', 
     const built = run('krmhub-build', variables());
     expect(built.status, built.log).toBe(0);
     expect(readFileSync(path.join(built.at, 'rendered.yaml'), 'utf8')).toContain('owner: shop');
-    expect(existsSync(path.join(built.at, '.krmhub-cache/blobs'))).toBe(true);
+    expect(readdirSync(path.join(built.at, '.krmhub-cache'))).toEqual(['blobs']);
   });
 
   it('fail for a catalog that is not trusted', () => {
