@@ -60,8 +60,8 @@ const PROBE_MILLISECONDS = 1_100;
 /** The request of deploy/postgres-s3. */
 const PROBE_PATH = '/readyz?exclude=store&exclude=blobs&exclude=catalogs';
 const IDLE_MILLISECONDS = 60_000;
-/** Of these minutes the quietest counts: work of once an hour, such as collecting garbage, is of one of them. */
-const IDLE_MINUTES = 2;
+/** Of these minutes the quietest counts: collecting garbage, once an hour, and a copy of the search index can each be of one. */
+const IDLE_MINUTES = 3;
 /** Milliseconds without a statement after which the work of publishes and reads has ended, and the longest wait. */
 const QUIET_MILLISECONDS = 4_000;
 const MAX_QUIET_MILLISECONDS = 60_000;
