@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** Figures from Linux about a process and its descendants. */
 
@@ -8,23 +8,32 @@ export const hasProcessFigures = existsSync('/proc/self/status');
 const TICK_MICROSECONDS = 10_000;
 
 export interface Memory {
-  /** Bytes in physical memory; memory that several processes share is counted for each. */
+  /** Bytes in physical memory. */
   now: number;
-  /** The peak so far. */
+  /** The peak so far: the sum of the peaks of all processes, which can be of different times. */
   peak: number;
 }
 
-/** `own`: without the children. */
+/**
+ * Memory of a process and its descendants. Pages of files that a descendant of the same program maps, such as the program
+ * itself, are there once. `own`: without the descendants.
+ */
 export function readMemory(pid: number, { own = false } = {}): Memory {
   const memory = { now: 0, peak: 0 };
+  const program = programOf(pid);
   for (const one of own ? [pid] : withChildren(pid)) {
     const status = readFileSync(`/proc/${one}/status`, 'utf8');
     const field = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
-    memory.now += field('VmRSS');
-    memory.peak += field('VmHWM');
+    const shared = one !== pid && programOf(one) === program ? field('RssFile') : 0;
+    memory.now += field('VmRSS') - shared;
+    memory.peak += field('VmHWM') - shared;
   }
   return memory;
+}
+
+function programOf(pid: number): string {
+  return readlinkSync(`/proc/${pid}/exe`);
 }
 
 /** Microseconds of processor time since the process started; NaN where the system does not report it. */
