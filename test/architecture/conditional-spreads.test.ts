@@ -21,3 +21,10 @@ it.each([
 ])('finds none in %s', (text) => {
   expect(conditionalSpreads(text)).toEqual([]);
 });
+
+it('says in which line a spread is', () => {
+  const text = ['interface Of {', '  a?: string;', '}', 'f({', '  b,', '  ...(a ? { a } : {}),', '});'].join(
+    '\n',
+  );
+  expect(conditionalSpreads(text)).toEqual([{ line: 6, spread: 'a ? { a } : {}' }]);
+});

@@ -1,20 +1,39 @@
+import { SourceMap } from 'node:module';
 import { transformSync } from 'esbuild';
 import { parseAst } from 'rollup/parseAst';
 
 type Node = { type: string } & Record<string, unknown>;
 
+/** A spread, and its line, from 1. */
+export interface ConditionalSpread {
+  line: number;
+  spread: string;
+}
+
 /**
  * Returns the spreads in object literals that add nothing in one case, such as `...(a === undefined ? {} : { a })` and
  * `...(a && { a })`. `...defined({ a })` says the same.
  */
-export function conditionalSpreads(text: string): string[] {
+export function conditionalSpreads(text: string): ConditionalSpread[] {
   if (!/\.\.\.\s*\(/.test(text)) return [];
-  const { code } = transformSync(text, { loader: 'tsx', jsx: 'automatic', target: 'esnext' });
-  const found: string[] = [];
+  const { code, map } = transformSync(text, {
+    loader: 'tsx',
+    jsx: 'automatic',
+    target: 'esnext',
+    sourcemap: true,
+  });
+  const positions = new SourceMap(JSON.parse(map));
+  const found: ConditionalSpread[] = [];
+  const add = ({ start, end }: Node): void => {
+    const before = code.slice(0, start as number).split('\n');
+    const entry = positions.findEntry(before.length - 1, before.at(-1)!.length);
+    const line = 'originalLine' in entry ? entry.originalLine + 1 : 0;
+    found.push({ line, spread: code.slice(start as number, end as number) });
+  };
   const visit = (node: Node): void => {
     if (node.type === 'ObjectExpression') {
       for (const { type, argument } of node.properties as (Node & { argument: Node })[])
-        if (type === 'SpreadElement' && canBeEmpty(argument)) found.push(textOf(code, argument));
+        if (type === 'SpreadElement' && canBeEmpty(argument)) add(argument);
     }
     for (const child of Object.values(node)) for (const one of [child].flat()) if (isNode(one)) visit(one);
   };
@@ -35,10 +54,6 @@ function isEmpty(node: Node): boolean {
     (node.type === 'Identifier' && node.name === 'undefined') ||
     canBeEmpty(node)
   );
-}
-
-function textOf(code: string, node: Node): string {
-  return code.slice(node.start as number, node.end as number);
 }
 
 function isNode(value: unknown): value is Node {

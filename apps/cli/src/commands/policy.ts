@@ -3,7 +3,8 @@ import type { Io } from '../io/io.js';
 import type { PolicyOptions } from '../signatures/policies/apply-policies.js';
 import type { ListPoliciesOptions } from '../signatures/policies/list-policies.js';
 import type { EntryOptions } from '../signatures/trust/new-entry.js';
-import { collect, collectList, withOutput, withRegistry } from './options.js';
+import { collectList, withOutput, withRegistry } from './options.js';
+import { withSigner } from './signer-options.js';
 
 export function registerPolicy(program: Command, io: Io): void {
   const policy = program
@@ -41,7 +42,7 @@ Examples:
 }
 
 function registerAdd(policy: Command, io: Io): void {
-  withChange(policy.command('add'))
+  const add = withChange(policy.command('add'))
     .summary('Add a policy (admin).')
     .description('Require signatures of a key or an identity for the releases of groups (admin).')
     .argument('<name>', 'Name of the policy.')
@@ -49,19 +50,8 @@ function registerAdd(policy: Command, io: Io): void {
       '--group <glob>',
       'Groups of functions, for example *.example.com. Repeatable.',
       collectList,
-    )
-    .option('--key <file>', 'Public key of the signer. Repeatable.', collect)
-    .option('--issuer <url>', 'OIDC issuer of the identity.')
-    .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
-    .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
-    .option(
-      '--require <field=value>',
-      'What the certificate must state, for example repositoryId=123. Repeatable.',
-      collect,
-    )
-    .option('--releases <range>', 'Only these releases, as an npm semver range.')
-    .option('--valid-from <time>', 'Trust signatures from this time, for example 2027-01-31.')
-    .option('--valid-until <time>', 'Trust signatures before this time.')
+    );
+  withSigner(add)
     .option('--replace', 'Replace an existing policy.')
     .addHelpText(
       'after',

@@ -4,6 +4,7 @@ import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import type { AddOptions } from '../signatures/trust/edit-trust.js';
 import { collect, collectList, parseSerial, withOutput } from './options.js';
+import { withSigner } from './signer-options.js';
 
 export function registerTrust(program: Command, io: Io): void {
   const trust = program
@@ -29,23 +30,12 @@ Examples:
 }
 
 function registerAdd(parent: Command, io: Io): void {
-  withOutput(parent.command('add'))
+  const add = withOutput(parent.command('add'))
     .summary('Trust a signer, or pin a catalog.')
     .description('Trust a key or an identity for functions, or pin the keys of a catalog.')
     .argument('<what...>', 'Name of a new policy, URL of a catalog, or files with policies.')
-    .option('--group <glob>', 'Groups of functions, for example *.example.com. Repeatable.', collectList)
-    .option('--key <file>', 'Public key of the signer. Repeatable.', collect)
-    .option('--issuer <url>', 'OIDC issuer of the identity.')
-    .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
-    .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
-    .option(
-      '--require <field=value>',
-      'What the certificate must state, for example repositoryId=123. Repeatable.',
-      collect,
-    )
-    .option('--releases <range>', 'Only these releases, as an npm semver range.')
-    .option('--valid-from <time>', 'Trust signatures from this time, for example 2027-01-31.')
-    .option('--valid-until <time>', 'Trust signatures before this time.')
+    .option('--group <glob>', 'Groups of functions, for example *.example.com. Repeatable.', collectList);
+  withSigner(add)
     .option('--name <name>', 'Name of the entry for a catalog URL. Default: derived from the URL.')
     .option(
       '--catalog <name>',

@@ -5,7 +5,7 @@ import { runtimeRules } from '@krmhub/catalog/runtimes/runtimes';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { README_PLACEHOLDER } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { FunctionName, RuntimeKind } from '@krmhub/schema/definition';
+import { type FunctionName, RUNTIMES, type RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isPascalCase, pascalCase } from '@krmhub/schema/gvk';
 import { kebabCase } from '@krmhub/schema/kebab-case';
@@ -107,9 +107,10 @@ function createProgram(
   }: Pick<CreateOptions, 'runtime' | 'language'> & { platforms: readonly Platform[] },
 ): NewProgram | undefined {
   if (language === undefined) return undefined;
-  if (runtime === 'starlark') {
-    throw new KrmhubError('usage', '--language cannot be combined with --runtime starlark', {
-      hint: 'A Starlark function is a script. Remove --language, or use --runtime container.',
+  if (runtime !== 'container' && runtime !== 'exec') {
+    const { name, noun } = RUNTIMES[runtime];
+    throw new KrmhubError('usage', `--language cannot be combined with --runtime ${runtime}`, {
+      hint: `A ${name} function is a ${noun}. Remove --language, or use --runtime container.`,
     });
   }
   if (runtime === 'exec' && language !== 'go') {

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { CatalogReleases } from '@krmhub/api/model';
+import { defined } from '@krmhub/schema/defined';
 import { runTest, type TestIo } from './command-line.js';
 import { GROUP, type ProxiedRegistry, proxiedRegistry } from './proxied-registry.js';
 
@@ -36,7 +37,8 @@ export function rangedPackage(): RangedPackage {
   const file = (name: string) => path.join(opened.folder, 'app', name);
   const lockText = () => readFile(file('krmhub.lock'), 'utf8');
   const run: RangedPackage['run'] = async (args, now) => {
-    const io = await runTest(args, { cwd: opened.folder, env: opened.env(), ...(now && { now: () => now }) });
+    const clock = now === undefined ? undefined : () => now;
+    const io = await runTest(args, { cwd: opened.folder, env: opened.env(), ...defined({ now: clock }) });
     return { ...io, exitCode: io.exitCode, said: io.out() + io.err() };
   };
   const trust = () => ['--trusted-catalog', opened.catalogUrl()];

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { defined } from '@krmhub/schema/defined';
 
 /** A proxy between a command and a registry. It records requests, and can respond itself. */
 export interface RecordingProxy {
@@ -26,7 +27,7 @@ export async function recordingProxy(
       new URL(path, target),
       {
         method: request.method,
-        headers: { ...request.headers, ...(keepsHost ? {} : { host: new URL(target).host }) },
+        headers: { ...request.headers, ...defined({ host: keepsHost ? undefined : new URL(target).host }) },
       },
       (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { RuntimeKind } from '@krmhub/schema/definition';
 import { hostPlatform } from '../run/platform.js';
 import { runTest, type TestRegistry, temporaryFolder } from './command-line.js';
 import { KPTFILE } from './fn-package.js';
@@ -11,7 +12,7 @@ export interface ScriptRelease {
   kind: string;
   release: string;
   /** `image` is the rest of a runtime: `container`. */
-  runtime: 'starlark' | 'exec' | { container: object };
+  runtime: Exclude<RuntimeKind, 'container'> | { container: object };
   /** Of Starlark or of a shell. */
   script?: string;
   /** Properties of the functionConfig besides `spec`. */

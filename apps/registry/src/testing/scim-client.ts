@@ -1,4 +1,5 @@
 import type { JsonObject } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import type { ProviderSettings } from '../sign-in/provider-settings.js';
 import { openTestRegistry, type TestRegistry } from './test-registry.js';
 
@@ -44,9 +45,11 @@ export class ScimClient {
       method,
       headers: {
         Authorization: `Bearer ${this.#token}`,
-        ...(body === undefined ? {} : { 'Content-Type': type ?? 'application/scim+json' }),
+        ...defined({
+          'Content-Type': body === undefined ? undefined : (type ?? 'application/scim+json'),
+        }),
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...defined({ body: typeof body === 'object' ? JSON.stringify(body) : body }),
     });
     const text = await response.text();
     return {

@@ -260,18 +260,10 @@ async function storeAll(
         total,
       );
     }
-    const { group, kind, release, bytes, mediaType, notes, bundles = [] } = submission;
+    const { group, kind, release, bundles = [] } = submission;
     await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
-    const request = {
-      group,
-      kind,
-      release,
-      definition: bytes,
-      mediaType,
-      ...defined({ readme, notes }),
-      bundles,
-      allowBreaking: options.allowBreaking === true,
-    };
+    const allowBreaking = options.allowBreaking === true;
+    const request = { ...releaseRequest(submission, readme), bundles, allowBreaking };
     try {
       // A snapshot includes all earlier releases, so one wait after the last release is enough.
       const wait = options.wait && index === total - 1;
@@ -292,17 +284,16 @@ async function fetchCatalogs(
   readme: Uint8Array | undefined,
 ): Promise<void> {
   for (const { submission, result } of published) {
-    const { group, kind, release, bytes, mediaType, notes } = submission;
-    const request = {
-      group,
-      kind,
-      release,
-      definition: bytes,
-      mediaType,
-      ...defined({ readme, notes }),
-    };
+    const request = releaseRequest(submission, readme);
     result.catalogs = (await client.publish({ ...request, wait: true })).catalogs;
   }
+}
+
+function releaseRequest(
+  { group, kind, release, bytes, mediaType, notes }: Submission,
+  readme: Uint8Array | undefined,
+) {
+  return { group, kind, release, definition: bytes, mediaType, ...defined({ readme, notes }) };
 }
 
 function interruptedError(

@@ -6,33 +6,11 @@
  * @module
  */
 
+import type { NameFinder, SearchStore } from '@krmhub/catalog';
 import type pg from 'pg';
-import { manifestStore } from '../records/artifacts/artifacts.js';
-import { missingArtifacts } from '../records/artifacts/store-artifacts.js';
-import { uploadRows } from '../records/artifacts/uploads.js';
-import { auditRows } from '../records/audit/audit.js';
-import { eventRows } from '../records/events/events.js';
-import { consumerRows } from '../records/functions/consumers.js';
-import { functionRows } from '../records/functions/functions.js';
-import { ownerClaimRows } from '../records/functions/owner-claims.js';
-import { policyRows } from '../records/functions/policies.js';
 import { DELETE_UNUSED_FILES } from '../records/functions/release-files.js';
-import { missingWords } from '../records/functions/release-words.js';
-import { catalogRows } from '../records/snapshots/catalogs.js';
-import { profileRows } from '../records/snapshots/profiles.js';
+import { recordRows } from '../records/record-rows.js';
 import { DELETE_UNUSED_SEGMENTS } from '../records/snapshots/segments.js';
-import { servedEntryRows } from '../records/snapshots/served-entries.js';
-import { sourceRows } from '../records/sources/sources.js';
-import { takedownRows } from '../records/takedowns/takedowns.js';
-import { directoryGroupRows } from '../records/tokens/directory-groups.js';
-import { directoryUserRows } from '../records/tokens/directory-users.js';
-import { loginRows } from '../records/tokens/login-requests.js';
-import { sessionRows } from '../records/tokens/sessions.js';
-import { settingRows } from '../records/tokens/settings.js';
-import { signInRows } from '../records/tokens/sign-ins.js';
-import { tokenRows } from '../records/tokens/tokens.js';
-import { trustedPublisherRows } from '../records/tokens/trusted-publishers.js';
-import { userRows } from '../records/tokens/users.js';
 import type { RegistryStore } from '../registry-store.js';
 import { followedIndex } from '../search/follow/followed-index.js';
 import { translatePostgresError } from './errors.js';
@@ -43,7 +21,7 @@ import { type CountStatements, Session } from './session.js';
 import { beginWrite, requireProcess, type WritingProcess } from './write-locks.js';
 
 /** Everything but search, and the database for it. */
-export type RecordStore = Omit<RegistryStore, 'search' | 'nearFunctions' | 'synchronizeSearch'>;
+export type RecordStore = Omit<RegistryStore, keyof SearchStore | keyof NameFinder>;
 
 /** What no row names any more. A rejected or interrupted build leaves unused entries. */
 const ERASE = [
@@ -68,30 +46,7 @@ export function openPostgresStore(
   const pool = openPool(url, connections);
   const sql = postgresSql(pool, process, count);
   const store: RecordStore = {
-    ...functionRows(sql, followedIndex),
-    ...servedEntryRows(sql),
-    ...eventRows(sql),
-    ...auditRows(sql),
-    ...catalogRows(sql, followedIndex),
-    ...sourceRows(sql),
-    ...profileRows(sql),
-    ...takedownRows(sql, { search: followedIndex, erase: () => erase(url, process) }),
-    ...tokenRows(sql),
-    ...sessionRows(sql),
-    ...signInRows(sql),
-    ...loginRows(sql),
-    ...uploadRows(sql),
-    ...settingRows(sql),
-    ...policyRows(sql),
-    ...ownerClaimRows(sql),
-    ...consumerRows(sql),
-    ...trustedPublisherRows(sql),
-    ...userRows(sql),
-    ...directoryUserRows(sql),
-    ...directoryGroupRows(sql),
-    ...manifestStore(sql),
-    ...missingArtifacts(sql),
-    ...missingWords(sql, followedIndex),
+    ...recordRows(sql, followedIndex, () => erase(url, process)),
     durable: () => sql.durable(),
     check: () => check(pool, count, process()),
     close: () => pool.end(),

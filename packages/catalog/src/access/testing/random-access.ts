@@ -4,6 +4,7 @@
  * @module
  */
 
+import { defined } from '@krmhub/schema/defined';
 import type { Random } from '@krmhub/yaml/testing/random';
 import { type AccessDocument, GRANTED_ACTIONS, type Grant, ROLES, VISIBILITIES } from '../access-document.js';
 import { AccessRules, type OwnerClaim } from '../access-rules.js';
@@ -45,8 +46,10 @@ export function randomRules(random: Random, previous?: AccessRules): AccessRules
     })),
     groups: random.some(GROUP_PATTERNS, 0.4).map((pattern) => ({
       pattern,
-      ...(random.chance(0.5) ? { owner: random.pick(names) } : {}),
-      ...(random.chance(0.5) ? { visibility: random.pick(VISIBILITIES) } : {}),
+      ...defined({
+        owner: random.chance(0.5) ? random.pick(names) : undefined,
+        visibility: random.chance(0.5) ? random.pick(VISIBILITIES) : undefined,
+      }),
       functions: random.some(KINDS, 0.2).map((kind) => ({ kind, visibility: random.pick(VISIBILITIES) })),
     })),
     catalogs: visible(CATALOGS),
@@ -73,7 +76,7 @@ export function randomToken(random: Random, at: number): ActingToken {
     scopes,
     groups: random.chance(0.4) ? ['*'] : random.some(GROUP_PATTERNS, 0.3),
     repositories: random.chance(0.4) ? ['*'] : random.some(REPOSITORIES, 0.5),
-    ...(random.chance(0.5) ? { team: random.pick(TEAMS) } : {}),
+    ...defined({ team: random.chance(0.5) ? random.pick(TEAMS) : undefined }),
   };
 }
 
