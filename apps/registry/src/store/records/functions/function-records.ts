@@ -1,4 +1,4 @@
-import { type FunctionRecord, functionKey, type ReleaseBundle, type ReleaseSummary } from '@krmhub/catalog';
+import { type FunctionRecord, functionKey, type ReleaseBundle, type ReleaseRecord, type ReleaseSummary } from '@krmhub/catalog';
 import { compareReleases, type FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { getTableColumns } from 'drizzle-orm';
@@ -17,9 +17,12 @@ type StoredRow = Record<keyof SummaryRow, unknown>;
 
 const { definition: _, ...COLUMNS } = getTableColumns(releases);
 const SELECTED = Object.entries(COLUMNS).map(([field, { name }]) => `release.${name} AS "${field}"`);
-const JSON_FIELDS = (Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]).filter(
-  (field) => COLUMNS[field].dataType === 'json',
-);
+type Column = keyof typeof COLUMNS;
+/** The compiler names a column that a record does not have. */
+const FIELDS: readonly (Column & (keyof ReleaseRecord | 'id' | 'functionId'))[] = Object.keys(
+  COLUMNS,
+) as Column[];
+const JSON_FIELDS = FIELDS.filter((field) => COLUMNS[field].dataType === 'json');
 
 export interface FunctionRecords {
   /** Reads the records of functions with one statement, in the order of the names. Leaves out names of none. */
