@@ -3,6 +3,10 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { SERVER_LIMITS } from './limits.js';
 
 export type Log = Logger;
+/** For what goes wrong. */
+export type ErrorLog = Pick<Log, 'error'>;
+/** For what an operator should know. */
+export type WarningLog = Pick<Log, 'warn'>;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -87,7 +91,7 @@ export class LogOutput implements DestinationStream {
  * Returns a function that logs a warning with the number of calls since the last one. It logs at most once per
  * interval, because a client can cause each call.
  */
-export function rareWarning(log: Pick<Log, 'warn'>, message: string): (fields: object) => void {
+export function rareWarning(log: WarningLog, message: string): (fields: object) => void {
   let count = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (fields) => {

@@ -37,16 +37,20 @@ export interface StandardInput {
   stdin: Input;
 }
 
+/** What a request to a server needs of a command. */
+export interface RequestSettings extends Environment, Trace {
+  /** Set by `--request-timeout`, in milliseconds: how long to wait for data of a server. */
+  requestTimeout?: number;
+}
+
 /** The environment of a command, except files and the network. */
-export interface Io extends Environment, WorkingFolder, SnapshotRules, StandardInput, Trace, Clock {
+export interface Io extends RequestSettings, WorkingFolder, SnapshotRules, StandardInput, Clock {
   stdout: Output;
   stderr: Output;
   /** Set by `--no-color`. */
   noColor?: boolean;
   /** Set by `-o json` and `-o yaml`: an error goes to stdout, too, unless stdout already has output. */
   errorFormat?: DataFormat;
-  /** Set by `--request-timeout`, in milliseconds: how long to wait for data of a server. */
-  requestTimeout?: number;
   /** Exit code of the program. Commands with findings and errors set it. */
   exitCode: number;
   /** Sets the permissions that new files and folders of this process lack. */

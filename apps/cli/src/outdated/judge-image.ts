@@ -30,13 +30,15 @@ export interface MatchedFunction extends HistoryRequest {
   version: string;
 }
 
+type ImageMatcher = Pick<Resolver, 'matchImage'>;
+
 /** Asks the registries of images, and the catalogs for their functions, once for each question. */
 export class ImageSources {
   readonly #client: () => Promise<OciClient>;
-  readonly #resolver: Pick<Resolver, 'matchImage'>;
+  readonly #resolver: ImageMatcher;
   readonly #answers = new Map<string, Promise<unknown>>();
 
-  constructor(client: () => Promise<OciClient>, resolver: Pick<Resolver, 'matchImage'>) {
+  constructor(client: () => Promise<OciClient>, resolver: ImageMatcher) {
     this.#client = client;
     this.#resolver = resolver;
   }

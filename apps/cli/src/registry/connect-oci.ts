@@ -1,7 +1,7 @@
 import { type ClientOptions, OciClient } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
 import { parseUrl } from '@krmhub/schema/parse-url';
-import type { Io } from '../io/io.js';
+import type { Io, RequestSettings } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
 import { VERSION } from '../io/version.js';
@@ -18,7 +18,7 @@ export interface OciOptions {
 
 /** Returns an OCI client. It uses HTTP without TLS for local registries, for `plainHttp` and KRMHUB_PLAIN_HTTP. */
 export function createOciClient(
-  io: Pick<Io, 'env' | 'requestTimeout' | 'trace'>,
+  io: RequestSettings,
   options: OciOptions & Pick<ClientOptions, 'onRetry' | 'signal'> = {},
 ): OciClient {
   const { plainHttp = [], registry: configured, onRetry, signal } = options;

@@ -1,4 +1,5 @@
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
+import type { Environment } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema';
 import { networkReason } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
@@ -63,14 +64,14 @@ function readAudience(token: string): unknown {
 }
 
 /** Reports whether a run may have an identity token, without asking for it. */
-export function mayHaveIdentityToken({ env }: Pick<Io, 'env'>): boolean {
+export function mayHaveIdentityToken({ env }: Environment): boolean {
   const has = (name: string) => (env[name] ?? '') !== '';
   const names = ['KRMHUB_ID_TOKEN', 'KRMHUB_ID_TOKEN_FILE', 'ACTIONS_ID_TOKEN_REQUEST_URL'];
   return names.some(has) || COMMANDS.some(({ marker }) => env[marker] === 'true');
 }
 
 /** Returns how a job that has no identity token gets one. Undefined outside of CI, and for other providers. */
-export function identityTokenHint({ env }: Pick<Io, 'env'>, audience: string): string | undefined {
+export function identityTokenHint({ env }: Environment, audience: string): string | undefined {
   if (env.GITHUB_ACTIONS === 'true') {
     const fork = env.GITHUB_EVENT_NAME === 'pull_request' ? ' A pull request from a fork gets none.' : '';
     return `Add \`permissions: {id-token: write}\` to the job.${fork}`;

@@ -1,7 +1,8 @@
+import type { Environment, Trace } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { SOURCE_LIMITS, type SourceCredentials, SourceFetcher, type SourceLimits } from '@krmhub/sources';
 import { childEnvironment } from '../io/child-environment.js';
-import type { Io } from '../io/io.js';
+import type { RequestSettings } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { proxyFor } from './connection.js';
 import { httpCredentials, ociCredentials } from './find-credentials.js';
@@ -12,7 +13,7 @@ import { plainHttpHosts } from './plain-http.js';
  * private one.
  */
 export function sourceFetcher(
-  io: Pick<Io, 'env' | 'requestTimeout' | 'trace'>,
+  io: RequestSettings,
   options: {
     /** Folder for `file:` sources. Without it they are rejected. */
     fileFolder?: string;
@@ -47,7 +48,7 @@ export function sourceFetcher(
 }
 
 async function sourceCredentials(
-  io: Pick<Io, 'env' | 'trace'>,
+  io: Environment & Trace,
   type: 'http' | 'oci',
   origin: URL,
 ): Promise<SourceCredentials | undefined> {

@@ -62,7 +62,9 @@ export function withoutReferences(
   return diagnostics.filter(({ code, path: at }) => code !== 'starlark/reference' || !paths.has(at));
 }
 
-function findReferences(document: JsonValue): Pick<LocalScript, 'path' | 'reference'>[] {
+type LocalReference = Pick<LocalScript, 'path' | 'reference'>;
+
+function findReferences(document: JsonValue): LocalReference[] {
   if (field(document, 'kind') !== KIND) return [];
   const versions = field(field(document, 'spec'), 'versions');
   if (!Array.isArray(versions)) return [];
@@ -77,7 +79,7 @@ function findReferences(document: JsonValue): Pick<LocalScript, 'path' | 'refere
 async function readScript(
   io: StandardInput & WorkingFolder,
   folder: string,
-  { path: at, reference }: Pick<LocalScript, 'path' | 'reference'>,
+  { path: at, reference }: LocalReference,
 ): Promise<LocalScript> {
   const name = path.join(folder, reference);
   const full = path.resolve(io.cwd, name);

@@ -8,9 +8,9 @@ import {
   type Event,
   isSound,
   judgeSignatures,
+  type NotesAndRun,
   type ReleaseBundle,
   type ReleaseHead,
-  type ReleaseRecord,
   type ReleaseSummary,
   reportSource,
   type SearchResult,
@@ -128,7 +128,7 @@ export interface Judges {
 export function releaseDetail(
   { trust: { policies }, access }: Judges,
   release: ReleaseHead,
-  { notes, run }: Pick<ReleaseRecord, 'notes' | 'run'> = {},
+  { notes, run }: NotesAndRun = {},
 ): Omit<api.Release, 'definition'> {
   const owner = access.rules.groupOwner(release.group);
   const tests = testReports(policies, release, release.bundles).map(testReport);

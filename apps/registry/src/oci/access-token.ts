@@ -17,17 +17,19 @@ export interface AccessClaims {
   expires: number;
 }
 
+type SigningKeys = Pick<RegistryKeys, 'all' | 'signing'>;
+
 /**
  * Issues short-lived tokens for clients of OCI registries, which support no other kind. Nothing is stored: they are
  * signed with a secret that follows from the registry key, which all processes of a registry have and its database
  * does not, so that a copy of the database is not enough to make one.
  */
 export class AccessTokens {
-  readonly #keys: Pick<RegistryKeys, 'all' | 'signing'>;
+  readonly #keys: SigningKeys;
   /** By the fingerprint of the registry key. */
   readonly #secrets = new Map<string, Buffer>();
 
-  constructor(keys: Pick<RegistryKeys, 'all' | 'signing'>) {
+  constructor(keys: SigningKeys) {
     this.#keys = keys;
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BlobStore } from '@krmhub/catalog';
+import type { DeletableBlobs } from '@krmhub/catalog';
 import type { BlobPosition, ManifestReader, ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
@@ -10,7 +10,7 @@ import type { UploadSessions } from './upload-sessions.js';
 
 interface CollectorDeps {
   store: ManifestReader & ManifestStore;
-  artifacts: Pick<BlobStore, 'list' | 'delete'>;
+  artifacts: DeletableBlobs;
   uploads: UploadSessions;
   bytesLock: BytesLock;
   clock: () => Date;

@@ -25,10 +25,12 @@ const REMOVES: ReadonlySet<EventType> = new Set([
   'catalog.restored',
 ]);
 
+type CopiedBlobs = Pick<BlobStore, 'deleteCopies'>;
+
 export interface ApplyEventsDeps {
   store: RegistryStore;
-  blobs: Pick<BlobStore, 'deleteCopies'>;
-  artifacts: Pick<BlobStore, 'deleteCopies'>;
+  blobs: CopiedBlobs;
+  artifacts: CopiedBlobs;
   trust: SigningTrust;
   access: RegistryAccess;
   newestSnapshots: NewestSnapshots;

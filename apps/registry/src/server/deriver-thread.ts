@@ -1,6 +1,6 @@
 import type { PublicAddress } from '../http/public-address.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../metrics.js';
+import type { StatementMetrics } from '../metrics.js';
 import type { BlobSource } from '../store/blobs/blob-stores.js';
 import type { DatabasePlace } from '../store/database-place.js';
 import type { Derive } from '../workers/derive/derivation.js';
@@ -26,7 +26,7 @@ export interface DeriverThread {
 /** Derives documents in a worker thread. It starts with the first one: many registries serve only catalogs. */
 export function deriverThread(
   input: DeriveThreadInput,
-  { log, metrics }: { log: Log; metrics: Pick<Metrics, 'countStatements'> },
+  { log, metrics }: { log: Log; metrics: Pick<StatementMetrics, 'countStatements'> },
 ): DeriverThread {
   const thread = inThread<DeriveRole>('derive-thread', {
     input: () => input,

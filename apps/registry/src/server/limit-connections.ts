@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { plainAddress, rateLimitKey, siteKey, type TrustedProxies } from '../http/client-address.js';
-import { type Log, rareWarning } from '../log.js';
+import { rareWarning, type WarningLog } from '../log.js';
 
 /** One address may have a quarter of all connections. */
 const ADDRESS_SHARE = 4;
@@ -13,7 +13,7 @@ const SITE_SHARE = 2;
  */
 export function limitConnections(
   server: Server,
-  { max, proxies, log }: { max: number; proxies: TrustedProxies; log: Pick<Log, 'warn'> },
+  { max, proxies, log }: { max: number; proxies: TrustedProxies; log: WarningLog },
 ): void {
   server.maxConnections = max;
   const warn = rareWarning(log, 'rejected connections: the limit is reached');

@@ -1,15 +1,18 @@
 import type { Readiness } from '@krmhub/api/model';
-import type { BlobStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { BuilderStatus, ObservableBuilder } from '../catalogs/build/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { bounded } from '../workers/locks/bounded.js';
 
+interface Checked {
+  check(): Promise<void>;
+}
+
 interface ReadinessDeps {
-  store: { check(): Promise<void> };
-  blobs: Pick<BlobStore, 'check'>;
-  artifacts: Pick<BlobStore, 'check'>;
+  store: Checked;
+  blobs: Checked;
+  artifacts: Checked;
   snapshotBuilder: ObservableBuilder;
   /** Catalogs without a snapshot. Absent if one process has the database. */
   missingCatalogs?: () => readonly string[];

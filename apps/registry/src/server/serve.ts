@@ -17,7 +17,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { type BlobStore, EVERY_GROUP_IS_OPEN } from '@krmhub/catalog';
+import { type DeletableBlobs, EVERY_GROUP_IS_OPEN } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { storedResponses } from '../catalogs/serve/stored-responses.js';
 import { ensureAdminToken } from '../http/auth/tokens.js';
@@ -250,7 +250,7 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
   }
 }
 
-async function isEmpty(blobs: Pick<BlobStore, 'list'>): Promise<boolean> {
+async function isEmpty(blobs: DeletableBlobs): Promise<boolean> {
   for await (const _ of blobs.list()) return false;
   return true;
 }

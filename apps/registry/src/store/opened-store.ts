@@ -1,5 +1,5 @@
 import type { Log } from '../log.js';
-import type { Metrics } from '../metrics.js';
+import type { StatementMetrics } from '../metrics.js';
 import type { Processes } from '../workers/processes/processes.js';
 import type { SharedDatabase } from '../workers/processes/shared-database.js';
 import type { PieceStore } from './blobs/s3/pieces.js';
@@ -16,7 +16,7 @@ export interface OpenStoreOptions {
   threads: boolean;
   log: Log;
   /** Called for statements to PostgreSQL. */
-  metrics?: Pick<Metrics, 'countStatements' | 'databaseFailed'>;
+  metrics?: StatementMetrics;
 }
 
 export interface OpenedStore {

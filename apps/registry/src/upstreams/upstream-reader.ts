@@ -12,7 +12,7 @@ import type { FormerRead } from '@krmhub/catalog/read-changes';
 import type { CompletedEntry, Digest } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Log } from '../log.js';
+import type { ErrorLog } from '../log.js';
 import { ProcessEnded } from '../workers/isolation/bounded-process.js';
 import { ProcessPool } from '../workers/isolation/process-pool.js';
 
@@ -79,7 +79,7 @@ const MAX_FORMER_SIZE = 2;
  */
 export class UpstreamReader {
   readonly #processes: ProcessPool;
-  readonly #log: Pick<Log, 'error'> | undefined;
+  readonly #log: ErrorLog | undefined;
   /** By source: the last copy, if all its entries were valid and none was completed. */
   readonly #lastReads = new Map<string, { digest: Digest; totals: ReadTotals }>();
 
@@ -90,7 +90,7 @@ export class UpstreamReader {
       megabytes?: number;
       idleMilliseconds?: number;
       processes?: number;
-      log?: Pick<Log, 'error'>;
+      log?: ErrorLog;
     } = {},
   ) {
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =

@@ -1,12 +1,10 @@
 import { compareApiVersions, type FunctionDefinition, runtimeKinds } from '@krmhub/schema';
-import type { ReleaseSummary, RuntimeFacts } from '../ports/records.js';
+import type { DefinitionFacts, RuntimeFacts } from '../ports/records.js';
 import { unpinnedReferences } from '../render/unpinned-references.js';
 import { runtimeAccess } from '../runtimes/runtimes.js';
 
 /** The facts of a definition for search and filters. */
-export function definitionFacts(
-  definition: FunctionDefinition,
-): Pick<ReleaseSummary, 'versions' | 'tags' | 'publisher' | 'runtimes' | 'licenses'> {
+export function definitionFacts(definition: FunctionDefinition): DefinitionFacts {
   const { versions, tags, publisher } = definition;
   return {
     versions: versions.map(({ name }) => name).sort(compareApiVersions),

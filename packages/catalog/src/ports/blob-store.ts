@@ -34,14 +34,18 @@ export interface WritableBlobs {
   write(): Promise<BlobWriter>;
 }
 
-/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
-export interface BlobStore extends ReadableBlobs, WritableBlobs {
-  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
-  put(bytes: Uint8Array): Promise<Digest>;
+/** Finds blobs, and deletes them. */
+export interface DeletableBlobs {
   /** Deletes a blob. Deleting an unknown blob is not an error. */
   delete(digest: Digest): Promise<void>;
   /** Returns every blob, unordered. */
   list(): AsyncIterable<Digest>;
+}
+
+/** Stores immutable bytes by digest. Every implementation passes test/contracts/blob-store.ts. */
+export interface BlobStore extends ReadableBlobs, WritableBlobs, DeletableBlobs {
+  /** Stores bytes. Resolves when they survive a power failure. Storing an existing blob is not an error. */
+  put(bytes: Uint8Array): Promise<Digest>;
   /** Rejects if the store is not writable. */
   check(): Promise<void>;
   /**

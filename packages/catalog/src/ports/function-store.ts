@@ -16,6 +16,7 @@ import type {
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
+  NotesAndRun,
   ReleaseFiles,
   ReleaseRecord,
   TakedownResult,
@@ -49,9 +50,7 @@ export interface FunctionReader extends TakedownReader {
     releases: readonly (FunctionName & { release: string })[],
   ): Promise<(Uint8Array | undefined)[]>;
   /** Returns the notes of releases, and the runs that published them, in the order of the releases. */
-  notesAndRuns(
-    releases: readonly (FunctionName & { release: string })[],
-  ): Promise<Pick<ReleaseRecord, 'notes' | 'run'>[]>;
+  notesAndRuns(releases: readonly (FunctionName & { release: string })[]): Promise<NotesAndRun[]>;
   /** Returns at most 100 releases whose definition has a digest, or that run what has it; by name. */
   releasesWith(digest: string): Promise<(FunctionName & { release: string })[]>;
   /** Returns the blobs of a release, and reads nothing else. */

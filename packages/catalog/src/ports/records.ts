@@ -86,20 +86,24 @@ export interface DeprecationRecord extends LifecycleRecord {
   replacement?: Replacement;
 }
 
-/** The summary of a release without its definition: everything for selection and search filters. */
-export interface ReleaseSummary {
-  /** Canonical SemVer name. */
-  release: string;
-  /** Digest of the exact bytes of the definition. */
-  digest: Digest;
-  /** Size of the definition in bytes. */
-  size: number;
+/** The facts of a definition for selection and search filters. */
+export interface DefinitionFacts {
   /** API versions of the functionConfig, most preferred first. */
   versions: string[];
   tags: string[];
   publisher: string;
   runtimes: string[];
   licenses: string[];
+}
+
+/** The summary of a release without its definition: everything for selection and search filters. */
+export interface ReleaseSummary extends DefinitionFacts {
+  /** Canonical SemVer name. */
+  release: string;
+  /** Digest of the exact bytes of the definition. */
+  digest: Digest;
+  /** Size of the definition in bytes. */
+  size: number;
   publishedAt: Time;
   publishedBy: string;
   yanked?: LifecycleRecord;
@@ -112,18 +116,22 @@ export interface ReleaseSummary {
 
 export type DefinitionMediaType = 'application/yaml' | 'application/json';
 
-export interface ReleaseRecord extends ReleaseSummary, FunctionName {
-  mediaType: DefinitionMediaType;
-  /** The definition in normal form. */
-  definition: FunctionDefinition;
+/** What a release has only for its page. */
+export interface NotesAndRun {
   /** What is new in it, in Markdown. */
   notes?: string;
   /** The run of a workflow that published it. */
   run?: WorkflowRun;
 }
 
+export interface ReleaseRecord extends ReleaseSummary, NotesAndRun, FunctionName {
+  mediaType: DefinitionMediaType;
+  /** The definition in normal form. */
+  definition: FunctionDefinition;
+}
+
 /** A release without its definition, which can be large. */
-export type ReleaseHead = Omit<ReleaseRecord, 'definition' | 'notes' | 'run'>;
+export type ReleaseHead = Omit<ReleaseRecord, 'definition' | keyof NotesAndRun>;
 
 /** The blobs of a release. */
 export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;

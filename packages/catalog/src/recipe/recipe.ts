@@ -6,7 +6,7 @@
 
 import type { ConvertSource, EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import type { ReleaseSummary } from '../ports/records.js';
+import type { DefinitionFacts } from '../ports/records.js';
 
 export const RECIPE_API_VERSION = 'krmhub.dev/v1alpha1';
 export const RECIPE_KIND = 'CatalogRecipe';
@@ -176,7 +176,7 @@ spec:
 `;
 
 /** The facts for selectors, in addition to the name. */
-export type SelectableFields = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
+export type SelectableFields = Omit<DefinitionFacts, 'versions'>;
 
 /** Reports whether the selectors of a source match. Does not check release ranges and yanks. */
 export function sourceMatches(

@@ -13,7 +13,7 @@ import {
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { Log } from '../../log.js';
+import type { ErrorLog } from '../../log.js';
 import type { ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { snapshotArtifact } from '../../store/artifacts/release-artifact.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
@@ -35,7 +35,7 @@ export interface BuildSnapshotDeps {
   signing: SigningDeps;
   clock: () => Date;
   comparedRules: ComparedRules;
-  log: Pick<Log, 'error'>;
+  log: ErrorLog;
   /** Called with each new snapshot, and with an older one whose segments were added. */
   onSnapshot(snapshot: SnapshotRecord): void;
 }

@@ -1,11 +1,11 @@
 import type { SearchSynchronizer } from '@krmhub/catalog';
-import type { Log } from '../../log.js';
+import type { ErrorLog } from '../../log.js';
 import type { Failures } from './failures.js';
 import type { Pauses } from './pauses.js';
 
 export interface SearchUpdatesDeps {
   store: SearchSynchronizer;
-  log: Pick<Log, 'error'>;
+  log: ErrorLog;
   failures: Failures;
   pauses: Pick<Pauses, 'between'>;
   /** Called with what all catalogs included before the update. */

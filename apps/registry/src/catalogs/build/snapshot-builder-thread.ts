@@ -3,7 +3,7 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
-import type { Metrics } from '../../metrics.js';
+import type { BuildMetrics, Metrics, StatementMetrics } from '../../metrics.js';
 import type { DatabasePlace } from '../../store/database-place.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
 import { BuildProgress } from './build-progress.js';
@@ -36,7 +36,7 @@ export function startSnapshotBuilderThread(options: {
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
-  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs' | 'countStatements'>;
+  metrics: BuildMetrics & StatementMetrics;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
   const { log, metrics, onSnapshot, ...input } = options;

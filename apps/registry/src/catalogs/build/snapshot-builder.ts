@@ -27,7 +27,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
-import type { Metrics } from '../../metrics.js';
+import type { BuildMetrics } from '../../metrics.js';
 import { Waker } from '../../workers/processes/waker.js';
 import { BuildLane, urgentFirst, type WaitingBuild } from './build-lane.js';
 import { BuildProgress } from './build-progress.js';
@@ -51,7 +51,7 @@ const MAX_KNOWN_ENTRIES = 50_000;
 export interface SnapshotBuilderDeps extends Omit<BuildSnapshotDeps, 'comparedRules'> {
   store: BuildSnapshotDeps['store'] & SearchSynchronizer;
   log: Log;
-  metrics: Pick<Metrics, 'build' | 'catalogFunctions' | 'retainCatalogs'>;
+  metrics: BuildMetrics;
   /** Called with each event up to which a catalog is built. */
   onBuilt?(catalog: string, event: number): void;
   /** Called with an event that all catalogs include, except those that are behind. */

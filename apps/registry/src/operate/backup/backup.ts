@@ -16,7 +16,7 @@ import { defined } from '@krmhub/schema/defined';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { makeFolder } from '@krmhub/sources/make-folder';
 import { keyFileNames } from '../../catalogs/sign/key-files.js';
-import { type BlobSettings, openBlobReaders } from '../../store/blobs/blob-stores.js';
+import { openBlobReaders, type S3Settings } from '../../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { type BlobReader, readBlobFolder } from '../../store/blobs/reader.js';
 import { copyToFile } from '../../store/copy/copy-to-file.js';
@@ -31,7 +31,7 @@ import { checkRegistry } from '../check/check.js';
 import { copyBlob, fileDigest, fileErrors, readFileBytes, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
-export interface BackupInput extends Pick<BlobSettings, 's3Credentials'> {
+export interface BackupInput extends S3Settings {
   dataFolder: string;
   /** Absent for SQLite in the data folder. */
   databaseUrl?: string;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { restoreTakedowns } from '../../publish/takedown/restore.js';
-import { type BlobSettings, type OpenedBlobs, openBlobStores } from '../../store/blobs/blob-stores.js';
+import { type BlobPlaceSettings, type OpenedBlobs, openBlobStores } from '../../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { readBlobFolder } from '../../store/blobs/reader.js';
 import { fillPostgres, refuseRows } from '../../store/copy/fill.js';
@@ -22,7 +22,7 @@ import { type Manifest, readManifest } from './manifest.js';
 import { storeSharedSettings } from './shared-settings.js';
 
 /** With a place for blobs, a new prefix of an S3-compatible store. */
-export interface RestoreInput extends Pick<BlobSettings, 'blobPlace' | 's3Credentials'> {
+export interface RestoreInput extends BlobPlaceSettings {
   backup: string;
   /** Folder without a registry. */
   dataFolder: string;

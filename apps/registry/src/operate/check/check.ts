@@ -10,7 +10,7 @@
 import type { AuditHead } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type BlobSettings, openBlobReaders } from '../../store/blobs/blob-stores.js';
+import { openBlobReaders, type S3Settings } from '../../store/blobs/blob-stores.js';
 import { readBlobFolder } from '../../store/blobs/reader.js';
 import { dataPaths } from '../../store/data-folder.js';
 import { knownPlace } from '../../store/database-place.js';
@@ -69,7 +69,7 @@ export interface CheckResult {
   findings: Finding[];
 }
 
-export interface CheckOptions extends Pick<BlobSettings, 's3Credentials'> {
+export interface CheckOptions extends S3Settings {
   /** Absent for SQLite in the data folder. */
   databaseUrl?: string;
   startedAt: Date;

@@ -1,8 +1,9 @@
-import { displayedRelease, releaseWords, type SearchDocument, searchDocument } from '@krmhub/catalog';
+import { displayedRelease, releaseWords, searchDocument } from '@krmhub/catalog';
 import type { FunctionDefinition } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { DOCUMENT_FIELDS, encodeDocument, FINDABLE } from '../../store/search/document-rows.js';
 import { searchText, TEXT_TABLES, type TextTable } from '../../store/search/rows.js';
+import type { TextDocument } from '../../store/search/search-index.js';
 import { wholeText } from '../../store/search/text.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
@@ -82,7 +83,7 @@ function makeExpectedText(client: BetterSqlite3.Database): void {
        VALUES (:id, ${columns.map((column) => `:${column}`).join(', ')})`,
     );
   });
-  type Row = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher'> & {
+  type Row = Omit<TextDocument, 'tags'> & {
     id: number;
     tags: string;
     fields: string | null;

@@ -12,7 +12,7 @@
 import { rm } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type BlobSettings, openBlobReaders, openBlobStores } from '../../store/blobs/blob-stores.js';
+import { openBlobReaders, openBlobStores, type S3Settings } from '../../store/blobs/blob-stores.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { readBlobFolder } from '../../store/blobs/reader.js';
 import { FILE_PARTS, type FilePart, type NamedFiles } from '../../store/copy/named-files.js';
@@ -25,7 +25,7 @@ import { describePlace, type RegistryPlace } from './place.js';
 import { type MoveSource, moveSource } from './source.js';
 import { openTarget } from './target.js';
 
-export interface MoveInput extends Pick<BlobSettings, 's3Credentials'> {
+export interface MoveInput extends S3Settings {
   from: Omit<RegistryPlace, 'blobPlace'> & { keysFolder?: string };
   to: RegistryPlace;
   now: Date;

@@ -1,4 +1,4 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { DeletableBlobs } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -6,7 +6,7 @@ import type { BytesLock } from '../../workers/processes/processes.js';
 
 interface Deps {
   store: ManifestReader;
-  artifacts: Pick<BlobStore, 'list' | 'delete'>;
+  artifacts: DeletableBlobs;
   /** Held for reading while a file is stored, until its row is there; `held` for a caller that has it for writing. */
   bytesLock: Pick<BytesLock, 'write'> | 'held';
 }

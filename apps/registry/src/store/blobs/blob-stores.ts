@@ -29,14 +29,22 @@ import { describeS3Place, type S3Access, type S3Place } from './s3/place.js';
 /** The parts of the data folder that can be in another store. */
 export type BlobPart = 'blobs' | 'artifacts';
 
-/** Settings of the store. */
-export interface BlobSettings {
-  /** Absent for the data folder. */
-  blobPlace?: S3Place;
-  /** The database, if several processes can use it. */
-  shared?: SettingStore;
+/** How an S3-compatible store knows this program. */
+export interface S3Settings {
   /** Absent for what needs no variables, such as a file in the home folder. */
   s3Credentials?: S3Access;
+}
+
+/** Where blobs are. */
+export interface BlobPlaceSettings extends S3Settings {
+  /** Absent for the data folder. */
+  blobPlace?: S3Place;
+}
+
+/** Settings of the store. */
+export interface BlobSettings extends BlobPlaceSettings {
+  /** The database, if several processes can use it. */
+  shared?: SettingStore;
   /** Bytes of the cache of an S3-compatible store; absent for 0. */
   blobCacheBytes?: number;
   /** Whether clients get presigned URLs of large blobs. */
@@ -136,7 +144,7 @@ export async function openBlobStores(
 export async function openBlobReaders(
   paths: DataPaths,
   databaseUrl: string | undefined,
-  settings: Pick<BlobSettings, 's3Credentials'>,
+  settings: S3Settings,
 ): Promise<(part: BlobPart) => BlobReader> {
   const row = databaseUrl === undefined ? undefined : await settingIn(databaseUrl, 'blob-store');
   const record = row === undefined ? await readRecord(paths) : parseRecord(row, SETTING);
@@ -163,7 +171,7 @@ async function settingIn(url: string, name: SettingName): Promise<string | undef
 }
 
 /** Where another thread of this process reads the blobs. */
-export interface BlobSource extends Pick<BlobSettings, 'blobPlace' | 's3Credentials'> {
+export interface BlobSource extends BlobPlaceSettings {
   folders: Record<BlobPart, string>;
 }
 
@@ -179,7 +187,7 @@ export async function blobsOfThread({
 }
 
 /** Absent credentials are found when they are needed. */
-function chooseCredentials({ s3Credentials }: Pick<BlobSettings, 's3Credentials'>): CredentialSource {
+function chooseCredentials({ s3Credentials }: S3Settings): CredentialSource {
   if (s3Credentials === undefined) return credentialSource({});
   return 'env' in s3Credentials ? credentialSource(s3Credentials.env) : async () => s3Credentials;
 }

@@ -7,13 +7,14 @@
  * @module
  */
 
-import type { NewAuditRow, SearchDocument } from '@krmhub/catalog';
+import type { NewAuditRow } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type pg from 'pg';
 import { translatePostgresError } from '../postgres/errors.js';
 import { preparedCall } from '../postgres/prepared.js';
 import { BEGIN_WRITE } from '../postgres/write-locks.js';
 import { appendAudit, auditChange } from '../records/audit/append-audit.js';
+import type { IndexedDocument } from '../search/search-index.js';
 import { sqliteIndex } from '../search/sqlite-index.js';
 import { synchronizeSearch } from '../search/synchronize.js';
 import type { Connection } from '../sqlite/connection.js';
@@ -66,7 +67,7 @@ export async function fillSqlite(
   await synchronizeSearch(sql)();
 }
 
-type SearchRow = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher' | 'release'> & {
+type SearchRow = Omit<IndexedDocument, 'tags'> & {
   id: number;
   tags: string;
 };

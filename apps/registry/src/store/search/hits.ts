@@ -1,5 +1,5 @@
 import type { FunctionName } from '@krmhub/schema';
-import type { Connection } from '../sqlite/connection.js';
+import type { SqliteClient } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { FINDABLE } from './document-rows.js';
 import { TEXT_TABLES, type TextTable } from './rows.js';
@@ -57,7 +57,7 @@ const BUT_README = `{${TEXT_TABLES.function_text_whole.filter((column) => column
  * Finds functions in the full-text index. Call it in the transaction of the search, and `start` before. What it finds is
  * remembered for that search, because a search that finds nothing asks for its words several times.
  */
-export function textHits({ client }: Pick<Connection, 'client'>): {
+export function textHits({ client }: SqliteClient): {
   start: () => void;
   find: (text: TextQuery, seen: Seen, name?: FunctionName) => TextHits;
   /** Counts the functions with a word in what is not a README or a field. */

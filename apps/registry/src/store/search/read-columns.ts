@@ -1,4 +1,4 @@
-import type { Connection } from '../sqlite/connection.js';
+import type { SqliteClient } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import {
   Columns,
@@ -36,9 +36,7 @@ const PAGE = 1_000;
  * the search. The event log, the serials of catalogs, and the changes of upstream rows show which functions changed
  * since the last call. After a change of the signing policies, everything is read again.
  */
-export function searchColumns({
-  client,
-}: Pick<Connection, 'client'>): (trust?: SearchTrust) => SearchColumns {
+export function searchColumns({ client }: SqliteClient): (trust?: SearchTrust) => SearchColumns {
   const lastEvent = prepared(() =>
     client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck(),
   );

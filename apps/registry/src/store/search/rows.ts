@@ -1,8 +1,7 @@
-import type { ReleaseWords, SearchDocument } from '@krmhub/catalog';
+import type { ReleaseWords } from '@krmhub/catalog';
 import { text, type Work } from '../sql/statement.js';
+import type { TextDocument } from './search-index.js';
 import { foldCase, kindText, wholeText } from './text.js';
-
-type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
 
 /**
  * The full-text tables, with their columns. The first finds beginnings of words too; words of READMEs and fields would

@@ -1,11 +1,13 @@
 import type { SearchDocument, SnapshotRecord } from '@krmhub/catalog';
 import type { Work } from '../sql/statement.js';
 
+/** What the full-text index has of a function. */
+export type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
+
 /** What the full-text index has of a function, and its displayed release. */
-export type IndexedDocument = Pick<
-  SearchDocument,
-  'group' | 'kind' | 'tags' | 'description' | 'publisher' | 'release'
->;
+export interface IndexedDocument extends TextDocument {
+  release: string;
+}
 
 /** What search keeps of functions, changed in the transaction that changes them. */
 export interface SearchIndex {

@@ -1,6 +1,6 @@
 import type { SearchTerm } from '@krmhub/api/search-syntax';
 import { differsInOne, editDistance } from '@krmhub/schema/suggest';
-import type { Connection } from '../sqlite/connection.js';
+import type { SqliteClient } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import type { Seen, textHits } from './hits.js';
 import { foldCase, queryWords, textQuery } from './text.js';
@@ -29,7 +29,7 @@ interface Word {
  * undefined if nothing is near.
  */
 export function spelling(
-  { client }: Pick<Connection, 'client'>,
+  { client }: SqliteClient,
   { find, count }: ReturnType<typeof textHits>,
 ): (terms: readonly SearchTerm[], columns: { sees?: Seen; state: number }) => SearchTerm[] | undefined {
   const selectWords = prepared(() =>

@@ -2,7 +2,7 @@
 
 import type { UpstreamOrigin } from '@krmhub/catalog';
 import { readVersions, UPSTREAM_VERSIONS } from '../records/snapshots/served-entries.js';
-import type { Connection } from '../sqlite/connection.js';
+import type { SqliteClient } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 
 interface OriginRow {
@@ -12,9 +12,7 @@ interface OriginRow {
 }
 
 /** Returns the catalogs and sources of an upstream function, each pair once. Call it in a transaction. */
-export function upstreamOrigins({
-  client,
-}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
+export function upstreamOrigins({ client }: SqliteClient): (group: string, kind: string) => UpstreamOrigin[] {
   const rows = prepared(() =>
     client.prepare<{ group: string; kindFolded: string }, OriginRow>(UPSTREAM_VERSIONS.sqlite),
   );

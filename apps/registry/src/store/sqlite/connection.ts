@@ -40,9 +40,12 @@ const CHECK_PATIENCE_MS = 3_000;
 /** At the root of the repository: the same relative path from dist and from src. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
 
-export interface Connection {
+export interface SqliteClient {
   /** For SQL that drizzle does not support: full-text search and statements over many rows. */
   client: BetterSqlite3.Database;
+}
+
+export interface Connection extends SqliteClient {
   db: BetterSQLite3Database;
   /**
    * Runs `work` in an IMMEDIATE transaction: it sees the newest state, and is stored whole or not at all. Concurrent

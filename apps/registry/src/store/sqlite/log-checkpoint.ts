@@ -1,4 +1,4 @@
-import type { Log } from '../../log.js';
+import type { Log, WarningLog } from '../../log.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
 import type { Connection } from './connection.js';
 import { prepared } from './prepared.js';
@@ -46,7 +46,7 @@ export class LogCheckpoint {
   readonly #connection: Pick<Connection, 'pauseWrites'>;
   readonly #pages: { get(): LogPages | undefined };
   readonly #thread: CheckpointThread;
-  readonly #log: Pick<Log, 'warn'>;
+  readonly #log: WarningLog;
   readonly #limits: typeof LOG_PAGES;
   /** Length of the log for the next attempt. */
   #due: number;
@@ -59,7 +59,7 @@ export class LogCheckpoint {
       thread,
       log,
       limits = LOG_PAGES,
-    }: { thread: CheckpointThread; log: Pick<Log, 'warn'>; limits?: typeof LOG_PAGES },
+    }: { thread: CheckpointThread; log: WarningLog; limits?: typeof LOG_PAGES },
   ) {
     const { client } = connection;
     this.#connection = connection;

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { AuditFilter, AuditPage, AuditQuery, AuditRow, AuditStore } from '@krmhub/catalog';
+import type { AuditFilter, AuditHead, AuditPage, AuditQuery, AuditRow, AuditStore } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
 import type { Sql } from '../../sql/sql.js';
 import { inList, text } from '../../sql/statement.js';
@@ -20,15 +20,13 @@ const SPAN = 1_000;
 const MAX_EXAMINED = 200_000;
 
 /** A row of the table. */
-export type StoredAuditRow = AuditColumns & Pick<AuditRow, 'sequence' | 'hash'>;
+export type StoredAuditRow = AuditColumns & AuditHead;
 
 /** Columns of a row, for a SELECT. */
 export const AUDIT_COLUMNS = `sequence, at, actor, action, object, outcome, credential, address,
   request_id AS "requestId", detail, hash`;
 
-const head = text<Pick<AuditRow, 'sequence' | 'hash'>>(
-  'SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1',
-);
+const head = text<AuditHead>('SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1');
 interface Bounds {
   first: number | null;
   last: number | null;
