@@ -23,7 +23,7 @@ interface DeclaredAccess {
 function requireDeclared(
   where: string,
   { network, mounts, envs }: InlineContainer,
-  { permissions, images }: Pick<FnSettings, 'permissions' | 'images'>,
+  { permissions, images }: FnSettings,
   folder: string,
 ): DeclaredAccess {
   const wanted = mounts.map((text) => absoluteMount(text, folder));

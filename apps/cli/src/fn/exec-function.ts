@@ -28,7 +28,7 @@ export function execFunction(words: NamedProgram['words'], name: string, folder:
  * here allows the executables of catalogs, and those run in a sandbox.
  */
 export function requirePackageExec(
-  { allowPackageExec, permissions: { allowExec } }: Pick<FnSettings, 'allowPackageExec' | 'permissions'>,
+  { allowPackageExec, permissions: { allowExec } }: FnSettings,
   name: string,
 ): void {
   if (allowPackageExec) return;

@@ -15,11 +15,7 @@ export interface FnInput extends Pick<DecodedList, 'resources' | 'functionConfig
 }
 
 /** Reads a folder, or stdin for `-`: a ResourceList, or YAML documents. */
-export async function readInput(
-  io: Io,
-  name: string,
-  settings: Pick<FnSettings, 'skipsUnreadable'>,
-): Promise<FnInput> {
+export async function readInput(io: Io, name: string, settings: FnSettings): Promise<FnInput> {
   if (name === '-') return readStdinList(io);
   const files = await readPackageFiles(io, name, settings);
   const kptfile = files.files.get(KPTFILE);

@@ -15,6 +15,7 @@ import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 import {
   executableFile,
+  isProgram,
   type Language,
   type NewProgram,
   newProgram,
@@ -85,7 +86,7 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
     });
     await printLine(io, escapeControls(`wrote ${path.join(folder, file)}`));
   }
-  const needsProgram = program === undefined && options.runtime !== 'starlark';
+  const needsProgram = program === undefined && isProgram(options.runtime);
   if (needsProgram) {
     const languages = options.runtime === 'exec' ? '--language go' : '--language go, typescript, or python';
     await printLine(io, `wrote no program: with ${languages}, this command writes one`);
@@ -100,14 +101,10 @@ export async function createFunctionFiles(io: Io, name: string, options: CreateO
 function createProgram(
   { group, kind }: FunctionName,
   folder: string,
-  {
-    runtime,
-    language,
-    platforms,
-  }: Pick<CreateOptions, 'runtime' | 'language'> & { platforms: readonly Platform[] },
+  { runtime, language, platforms }: CreateOptions & { platforms: readonly Platform[] },
 ): NewProgram | undefined {
   if (language === undefined) return undefined;
-  if (runtime !== 'container' && runtime !== 'exec') {
+  if (!isProgram(runtime)) {
     const { name, noun } = RUNTIMES[runtime];
     throw new KrmhubError('usage', `--language cannot be combined with --runtime ${runtime}`, {
       hint: `A ${name} function is a ${noun}. Remove --language, or use --runtime container.`,

@@ -90,7 +90,7 @@ async function resolveAll(
 function checkTakedowns(
   io: Io,
   resolved: readonly ResolvedFunction[],
-  options: Pick<ResolverOptions, 'catalogs' | 'official'>,
+  options: ResolverOptions,
 ): Promise<ResolvedFunction[]> {
   return withTakedowns(consumePorts(io), async (cache) => {
     const checked: ResolvedFunction[] = [];

@@ -48,7 +48,7 @@ interface CatalogFindings {
  * Kptfile that names an image or a program runs that, as in kpt: it is the function of a catalog only if it is the same.
  */
 export async function resolveFunctions(
-  resolver: Pick<Resolver, 'resolve' | 'matchImage'>,
+  resolver: Resolver,
   functions: readonly ListedFunction[],
 ): Promise<ResolvedFunction[]> {
   const resolved: ResolvedFunction[] = [];
@@ -64,10 +64,7 @@ export async function resolveFunctions(
   return resolved;
 }
 
-async function resolveOne(
-  resolver: Pick<Resolver, 'resolve' | 'matchImage'>,
-  listed: ListedFunction,
-): Promise<ResolvedFunction> {
+async function resolveOne(resolver: Resolver, listed: ListedFunction): Promise<ResolvedFunction> {
   const { request, written } = listed;
   if (written === undefined && request.inline === undefined) {
     return { listed, resolution: await resolver.resolve(request) };
@@ -92,10 +89,7 @@ async function resolveOne(
 }
 
 /** What runs does not depend on the catalogs, so a catalog that cannot be used is only a warning. */
-async function findOffer(
-  resolver: Pick<Resolver, 'resolve'>,
-  request: ListedFunction['request'],
-): Promise<CatalogFindings> {
+async function findOffer(resolver: Resolver, request: ListedFunction['request']): Promise<CatalogFindings> {
   try {
     return { offer: await resolver.resolve(request) };
   } catch (error) {

@@ -7,7 +7,7 @@ import { type Layer, type ListedFunction, listFunctions } from '../function-conf
 /** The catalogs that a resolver searches for a request, in order. */
 export function searchOrder(
   { cwd }: WorkingFolder,
-  { official, catalogs }: Pick<ResolverOptions, 'official' | 'catalogs'>,
+  { official, catalogs }: ResolverOptions,
   request: FunctionRequest,
 ): CatalogReference[] {
   const named = [...(official === undefined ? [] : [official]), ...catalogs];

@@ -59,7 +59,7 @@ export type Use = FunctionUse | ImageUse;
 export function listUses(
   io: Io,
   { functions, lock, settings }: ReadPackage,
-  options: Pick<ResolverOptions, 'official' | 'catalogs'>,
+  options: ResolverOptions,
 ): { uses: Use[]; programs: number } {
   const uses: Use[] = [];
   const used = new Set<unknown>();

@@ -97,7 +97,7 @@ function commitLifecycle(
  * (seen-records.ts), so one with a narrower visibility would be of little use.
  */
 async function findReplacement(
-  { store, access: { rules } }: Pick<LifecycleDeps, 'store' | 'access'>,
+  { store, access: { rules } }: LifecycleDeps,
   wanted: Replacement,
   deprecated: ReleaseRecord,
 ): Promise<Replacement> {

@@ -89,7 +89,7 @@ export function sourceRoutes(app: RegistryApp, deps: SourceDeps): void {
 }
 
 async function reportedSources(
-  deps: Pick<SourceDeps, 'access' | 'config'>,
+  deps: SourceDeps,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): Promise<ReportedSource[]> {

@@ -30,7 +30,7 @@ const CODE_ATTEMPTS = 3;
  * too many programs of the network wait.
  */
 export async function requestLogin(
-  { store, clock }: Pick<DeviceLoginDeps, 'store' | 'clock'>,
+  { store, clock }: DeviceLoginDeps,
   client: Pick<LoginRequestRecord, 'client' | 'address'>,
 ): Promise<{ request: LoginRequestRecord; secret: string }> {
   const { secret, publicKey } = newProgramKey();
@@ -74,7 +74,7 @@ export function readCode(text: string): string | undefined {
 
 /** Returns the request with a code that waits for an answer. */
 export async function waitingLogin(
-  { store, clock }: Pick<DeviceLoginDeps, 'store' | 'clock'>,
+  { store, clock }: DeviceLoginDeps,
   code: string,
 ): Promise<LoginRequestRecord | undefined> {
   const request = await store.loginRequest({ code });
@@ -82,10 +82,7 @@ export async function waitingLogin(
 }
 
 /** Returns why the token of a session cannot allow a program to sign in; undefined if it can. */
-export function loginProblem(
-  { access: { rules } }: Pick<DeviceLoginDeps, 'access'>,
-  token: TokenRecord,
-): string | undefined {
+export function loginProblem({ access: { rules } }: DeviceLoginDeps, token: TokenRecord): string | undefined {
   if (isSessionToken(token)) return undefined;
   // Else a token, also a personal one, could have another one that may more, and lives longer.
   return isAdministrator(rules, token) ? undefined : `the token "${token.name}" may not create tokens`;
@@ -93,7 +90,7 @@ export function loginProblem(
 
 /** Returns the scopes of a login: what concerns groups and repositories, and on request the whole registry. */
 export function loginScopes(
-  { access: { rules } }: Pick<DeviceLoginDeps, 'access'>,
+  { access: { rules } }: DeviceLoginDeps,
   token: TokenRecord,
 ): { usual: TokenScope[]; wide: TokenScope[] } {
   const isWide = (scope: TokenScope) => describeScope(scope).limit === 'none';

@@ -26,7 +26,7 @@ export async function databasePlace(paths: DataPaths, url: string | undefined): 
 }
 
 /** Notes in a data folder that its database is in PostgreSQL. */
-export async function recordPostgres(paths: Pick<DataPaths, 'databaseRecord'>): Promise<void> {
+export async function recordPostgres(paths: DataPaths): Promise<void> {
   await writeFile(paths.databaseRecord, `${JSON.stringify({ database: 'postgres' })}\n`);
 }
 
@@ -46,7 +46,7 @@ export function knownPlace(paths: DataPaths, url: string | undefined): DatabaseP
   return { url };
 }
 
-function refusePostgres(paths: Pick<DataPaths, 'databaseRecord'>): void {
+function refusePostgres(paths: DataPaths): void {
   if (!existsSync(paths.databaseRecord)) return;
   throw new KrmhubError('usage', 'the database of this registry is in PostgreSQL', {
     hint: 'Set its URL with --database-url or KRMHUB_DATABASE_URL.',

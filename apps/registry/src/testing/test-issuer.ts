@@ -2,6 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import type { FetchFile } from '../upstreams/fetch-file.js';
 
+/** The registry for which tokens are. */
+export const AUDIENCE = 'https://hub.example.net';
+export const GITHUB = 'https://token.actions.githubusercontent.com';
+/** Claims of a run of `release.yml` in `example/functions`. */
+export const RUN = {
+  aud: AUDIENCE,
+  repository: 'example/functions',
+  repository_id: '1',
+  repository_owner_id: '2',
+  workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v1',
+  ref: 'refs/tags/v1',
+  event_name: 'push',
+  run_id: '7',
+};
+
 /** The issuer of a CI provider: it signs tokens about runs, serves its keys, and can change them or be away. */
 export class TestIssuer {
   readonly issuer: string;

@@ -2,13 +2,11 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import type { ExchangedToken, Problem, Release, TrustedPublisher } from '@krmhub/api/model';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TestIssuer } from '../testing/test-issuer.js';
+import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { givenKey, readKeys } from './issuer-keys.js';
 
 /** What owners of other groups, issuers, and workflows try. */
-const AUDIENCE = 'https://hub.example.net';
-const GITHUB = 'https://token.actions.githubusercontent.com';
 const GITLAB = 'https://gitlab.example.com';
 const ACCESS = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
@@ -20,16 +18,6 @@ spec:
   - {pattern: a.example.com, owner: rivals}
   - {pattern: secret.example.com, owner: platform, visibility: private}
 `;
-const RUN = {
-  aud: AUDIENCE,
-  repository: 'example/functions',
-  repository_id: '1',
-  repository_owner_id: '2',
-  workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v1',
-  ref: 'refs/tags/v1',
-  event_name: 'push',
-  run_id: '7',
-};
 const WORKFLOW = { repository: 'example/functions', workflow: 'release.yml' };
 const JOB = {
   aud: AUDIENCE,

@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { ExchangedToken, Problem, Release, TrustedPublisher } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TestIssuer } from '../testing/test-issuer.js';
+import { AUDIENCE, GITHUB, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
-const GITHUB = 'https://token.actions.githubusercontent.com';
-const AUDIENCE = 'https://hub.example.net';
 const ACCESS = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}

@@ -46,7 +46,7 @@ export interface ExchangeDeps {
 const LIFE_MILLISECONDS = 900_000;
 
 /** Returns the audience for which this registry takes tokens: its URL, so that no token is for two registries. */
-export function registryAudience({ config: { publicUrl } }: Pick<ExchangeDeps, 'config'>): string {
+export function registryAudience({ config: { publicUrl } }: ExchangeDeps): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '');
   throw new KrmhubError('conflict', 'the registry does not know its public URL', {
     hint: 'The operator sets KRMHUB_PUBLIC_URL: tokens of CI providers name it.',

@@ -2,24 +2,14 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
 import { exportJWK } from 'jose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { TestIssuer } from '../testing/test-issuer.js';
+import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 /** Mistakes of owners and workflows: each answer says what to do next. */
-const AUDIENCE = 'https://hub.example.net';
-const GITHUB = 'https://token.actions.githubusercontent.com';
 const WANTED = {
   group: 'example.com',
   provider: 'github',
   settings: { repository: 'example/functions', workflow: 'release.yml' },
-};
-const RUN = {
-  aud: AUDIENCE,
-  repository: 'example/functions',
-  repository_id: '1',
-  repository_owner_id: '2',
-  workflow_ref: 'example/functions/.github/workflows/release.yml@refs/tags/v1',
-  event_name: 'push',
 };
 
 let github: TestIssuer;

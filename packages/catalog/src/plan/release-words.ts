@@ -1,4 +1,4 @@
-import type { FunctionDefinition } from '@krmhub/schema';
+import type { DefinedVersions } from '@krmhub/schema/definition';
 import { schemaProperties } from '@krmhub/schema/json-schema/open-api';
 import { schemaNodes } from '@krmhub/schema/lint/structural/nodes';
 import type { ReleaseWords } from '../ports/release-words.js';
@@ -29,10 +29,7 @@ const UNTOLD = /^(?:[\u0000-\u007f]|\p{N}+|https?)$/iu;
 const COMMON_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** Returns the words by which search finds a release besides its search document, each once. */
-export function releaseWords(
-  definition: Pick<FunctionDefinition, 'versions'>,
-  readme?: Uint8Array,
-): ReleaseWords {
+export function releaseWords(definition: DefinedVersions, readme?: Uint8Array): ReleaseWords {
   return {
     fields: bounded(fieldNames(definition)),
     readme: readme === undefined ? '' : bounded(readmeWords(new TextDecoder().decode(readme))),
@@ -40,7 +37,7 @@ export function releaseWords(
 }
 
 /** Returns the names of fields in the schemas of all API versions. */
-function* fieldNames({ versions }: Pick<FunctionDefinition, 'versions'>): Iterable<string> {
+function* fieldNames({ versions }: DefinedVersions): Iterable<string> {
   for (const { schema } of versions) {
     for (const node of schemaNodes(schema.openAPIV3Schema, []).nodes) {
       for (const name of Object.keys(schemaProperties(node.schema))) {

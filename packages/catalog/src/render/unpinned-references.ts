@@ -1,9 +1,9 @@
-import type { FunctionVersion } from '@krmhub/schema';
+import type { RunnableVersion } from '@krmhub/schema';
 // Imports single modules, because separate processes read upstream catalogs and load everything that is imported here.
 import { declaredPrograms } from '../runtimes/runtimes.js';
 
 /** Returns the references without a valid digest. An invalid digest pins nothing: runtimes may ignore it. */
-export function unpinnedReferences(version: Pick<FunctionVersion, 'runtime'>): string[] {
+export function unpinnedReferences(version: RunnableVersion): string[] {
   return declaredPrograms(version).flatMap(({ reference, beside, inside }) =>
     isDigest(beside) || isDigest(inside) ? [] : reference,
   );

@@ -6,7 +6,13 @@
  * @module
  */
 
-import type { FunctionRuntime, FunctionVersion, RuntimeKind, RuntimeValues } from '@krmhub/schema/definition';
+import type {
+  FunctionRuntime,
+  FunctionVersion,
+  RunnableVersion,
+  RuntimeKind,
+  RuntimeValues,
+} from '@krmhub/schema/definition';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import type { Path } from '@krmhub/schema/diagnostic';
 import { container, type PinnedContainer } from './container.js';
@@ -75,7 +81,7 @@ export function mapRuntime<Value>(
 }
 
 /** Returns everything that an API version runs. */
-export function declaredPrograms({ runtime }: Pick<FunctionVersion, 'runtime'>): DeclaredProgram[] {
+export function declaredPrograms({ runtime }: RunnableVersion): DeclaredProgram[] {
   return eachRuntime(runtime, (rules, declared) => rules.programs(declared)).flat();
 }
 
@@ -101,7 +107,7 @@ export function changedReferences<Kind extends RuntimeKind>(
 
 /** Returns the runtimes of an API version that a dialect of another tool does not have, each with the reason. */
 export function unsupportedRuntimes(
-  { runtime }: Pick<FunctionVersion, 'runtime'>,
+  { runtime }: RunnableVersion,
   tool: 'kustomize' | 'porch',
 ): { kind: RuntimeKind; message: string }[] {
   return eachRuntime(runtime, ({ unsupported }, _, kind) => ({ kind, message: unsupported[tool] })).flatMap(

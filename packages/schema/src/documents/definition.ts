@@ -22,25 +22,33 @@ export interface FunctionName {
   kind: string;
 }
 
+/** The API versions of a definition. */
+export interface DefinedVersions {
+  /** Those of the functionConfig, in the order of the document. Not releases of the function. */
+  versions: FunctionVersion[];
+}
+
 /** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
-export interface FunctionDefinition {
+export interface FunctionDefinition extends DefinedVersions {
   group: string;
   names: { kind: string };
   description: string;
   publisher: string;
-  /** API versions of the functionConfig, in the order of the document. Not releases of the function. */
-  versions: FunctionVersion[];
   home?: string;
   maintainers?: string[];
   tags?: string[];
 }
 
-export interface FunctionVersion {
+/** What runs: all that many decisions need of an API version. */
+export interface RunnableVersion {
+  runtime: FunctionRuntime;
+}
+
+export interface FunctionVersion extends RunnableVersion {
   /** API version of the functionConfig, such as `v1` or `v1beta1`. */
   name: string;
   schema: { openAPIV3Schema: JsonObject };
   idempotent: boolean;
-  runtime: FunctionRuntime;
   /** The URI of a document that explains how to use the function. */
   usage: string;
   /** URIs of documents with one example each. */

@@ -124,7 +124,7 @@ export function buildFromInputs(recipe: Recipe, inputs: BuildInputs): BuiltCatal
   }
 }
 
-export function renditionName({ kind, format }: Pick<BuildOptions, 'kind' | 'format'>): SnapshotRendition {
+export function renditionName({ kind, format }: BuildOptions): SnapshotRendition {
   return `${kind === 'Catalog' ? 'catalog' : 'krmfunctioncatalog'}.${format}`;
 }
 
@@ -133,7 +133,7 @@ export async function writeBuilt(
   io: Io,
   built: BuiltCatalog,
   number: Pick<SnapshotRecord, 'serial' | 'previous'>,
-  options: Pick<BuildOptions, 'out' | 'report' | 'snapshotFile' | 'kind' | 'format'>,
+  options: BuildOptions,
 ): Promise<void> {
   const { report, snapshotFile, out } = options;
   const record: SnapshotRecord = { ...built, ...number, functions: built.count, createdAt: '' };
@@ -175,7 +175,7 @@ export async function reportBuilt(
   io: Io,
   recipe: Recipe,
   built: BuiltCatalog,
-  options: Pick<BuildOptions, 'out' | 'report' | 'kind' | 'format' | 'output'>,
+  options: BuildOptions,
 ): Promise<void> {
   const summary = summarize(recipe, built);
   if (options.out !== '-') await printData(io, options.output, summary, () => printSummary(io, summary));

@@ -17,10 +17,18 @@ import { releaseWorkflow } from './workflow.js';
 export type Language = 'go' | 'typescript' | 'python';
 export type Platform = Pick<ExecPlatform, 'os' | 'arch'>;
 
+/** The runtimes of functions that are programs of their authors. */
+const PROGRAM_RUNTIMES = ['container', 'exec'] as const;
+type ProgramRuntime = (typeof PROGRAM_RUNTIMES)[number];
+
+export function isProgram(runtime: RuntimeKind): runtime is ProgramRuntime {
+  return (PROGRAM_RUNTIMES as readonly RuntimeKind[]).includes(runtime);
+}
+
 export interface NewFunction extends FunctionName {
   /** The kind as a file name, for example `set-owner`. */
   name: string;
-  runtime: 'container' | 'exec';
+  runtime: ProgramRuntime;
   /** Of an exec function: the platforms to build. */
   platforms: readonly Platform[];
 }

@@ -246,7 +246,7 @@ export async function authorize(
 
 /** Rejects with `forbidden` if the token lacks a right; looks up whether a group is new only if that matters. */
 export async function refuseForbidden(
-  authority: Pick<Authority, 'store' | 'access'>,
+  authority: Authority,
   token: TokenRecord,
   action: Action,
   object: AccessObject,

@@ -192,7 +192,7 @@ export function unknownTeam(rules: AccessRules, team: string): { message: string
 
 /** Returns all tokens for administrators, and for other users their own. Throws `forbidden` for others. */
 export async function visibleTokens(
-  { store, access: { rules } }: Pick<TokenDeps, 'store' | 'access'>,
+  { store, access: { rules } }: TokenDeps,
   by: TokenRecord,
 ): Promise<TokenRecord[]> {
   if (by.user !== undefined && !isAdministrator(rules, by)) {

@@ -13,6 +13,6 @@ export function seenPolicies({ trust, access: { rules } }: SeenPolicyDeps): read
 }
 
 /** Depends on the actor alone, not on the policies: otherwise it would tell that there are hidden ones. */
-export function seesEveryPolicy({ access: { rules } }: Pick<SeenPolicyDeps, 'access'>): boolean {
+export function seesEveryPolicy({ access: { rules } }: SeenPolicyDeps): boolean {
   return !rules.hidesAnything || sightOf(rules, currentActor()).registry();
 }

@@ -7,7 +7,7 @@ const VALID_DAYS = 90;
 
 /** Returns security.txt (RFC 9116). It changes once a day. */
 export function securityText(
-  { publicUrl, whole }: Pick<Site, 'publicUrl' | 'whole'>,
+  { publicUrl, whole }: Site,
   { contacts, now }: { contacts: readonly string[]; now: Date },
 ): string {
   const day = now.getTime() - (now.getTime() % DAY_MILLISECONDS);

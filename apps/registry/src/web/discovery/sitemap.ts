@@ -6,7 +6,7 @@ export const SITEMAP_URLS = 20_000;
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /** Returns the index of all sitemaps (sitemaps.org). */
-export function sitemapIndex({ whole }: Pick<Site, 'whole'>, paths: readonly string[]): string {
+export function sitemapIndex({ whole }: Site, paths: readonly string[]): string {
   const entries = paths.map((path) => `<sitemap><loc>${escaped(whole(path))}</loc></sitemap>\n`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${NAMESPACE}">\n${entries}</sitemapindex>\n`;
 }
@@ -18,7 +18,7 @@ export interface SitemapPage {
 }
 
 /** Returns a sitemap of pages. */
-export function sitemap({ whole }: Pick<Site, 'whole'>, pages: readonly SitemapPage[]): string {
+export function sitemap({ whole }: Site, pages: readonly SitemapPage[]): string {
   const entries = pages
     .map(({ path, changed }) => {
       const time = changed === undefined ? '' : `<lastmod>${escaped(changed)}</lastmod>`;

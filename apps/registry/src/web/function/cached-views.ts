@@ -46,7 +46,7 @@ export class CachedViews {
   readonly #artifacts: BlobBytes & OpenableBlobs;
   readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
 
-  constructor({ blobs, artifacts }: Pick<DeriveDeps, 'blobs' | 'artifacts'>) {
+  constructor({ blobs, artifacts }: DeriveDeps) {
     this.#blobs = blobs;
     this.#artifacts = artifacts;
   }

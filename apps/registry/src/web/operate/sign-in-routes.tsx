@@ -39,7 +39,7 @@ const SignInForm = z.object({ token: z.string('is missing'), from: From });
 
 /** Returns the page on which users sign in. */
 export function signInPage(
-  { all }: Pick<SignInProviders, 'all'>,
+  { all }: SignInProviders,
   props: Omit<SignIn, 'providers'>,
   status?: PrivatePage['status'],
 ): PrivatePage {

@@ -14,7 +14,7 @@ export interface StoredReport {
 
 /** Returns the first report whose signer is not rejected and whose tests passed: its files are what the function did. */
 export async function findReport(
-  { store }: Pick<ReadFunctionDeps, 'store'>,
+  { store }: ReadFunctionDeps,
   { name, known }: FunctionReading,
 ): Promise<StoredReport | undefined> {
   const shown = known?.tests.find(({ verdict, tests }) => isSound(verdict) && tests.result !== 'failed');
@@ -24,7 +24,7 @@ export async function findReport(
 
 /** Reads the examples of a report. The registry verified its signature when it was attached. */
 export async function readRecordedExamples(
-  { artifacts, blobs }: Pick<DeriveDeps, 'artifacts' | 'blobs'>,
+  { artifacts, blobs }: DeriveDeps,
   report: StoredReport | undefined,
 ): Promise<TryItExample[]> {
   const bytes = report && ((await artifacts.get(report.file)) ?? (await blobs.get(report.file)));

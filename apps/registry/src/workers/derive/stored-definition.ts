@@ -6,7 +6,7 @@ export type StoredDefinition = (FunctionName & { release: string; digest: Digest
 
 /** Returns the definition. Rejects with `unavailable` if it was taken down meanwhile. */
 export async function readDefinition(
-  { store }: Pick<DeriveDeps, 'store'>,
+  { store }: DeriveDeps,
   stored: StoredDefinition,
 ): Promise<FunctionDefinition> {
   if ('entry' in stored) {

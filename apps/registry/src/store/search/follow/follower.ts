@@ -47,6 +47,7 @@ const MAX_QUICK_STEPS = 50;
 /** Functions between two lines of the log. */
 const LOGGED_FUNCTIONS = 10_000;
 
+type FetchedCopies = Pick<IndexCopies, 'fetch'>;
 type Searches = SearchReader & NameFinder;
 
 export interface FollowerOptions {
@@ -125,7 +126,7 @@ export class SearchFollower implements SearchStore, NameFinder {
   }
 
   /** Begins with a copy if the index is new. Without one, it is filled from the database. */
-  restore(copies: Pick<IndexCopies, 'fetch'>): Promise<void> {
+  restore(copies: FetchedCopies): Promise<void> {
     this.#restoring = this.#restore(copies);
     return this.#restoring;
   }
@@ -176,7 +177,7 @@ export class SearchFollower implements SearchStore, NameFinder {
     return `${this.#options.file}.copy`;
   }
 
-  async #restore(copies: Pick<IndexCopies, 'fetch'>): Promise<void> {
+  async #restore(copies: FetchedCopies): Promise<void> {
     const { file, log } = this.#options;
     if ((await this.#opened.index.sql.read(() => readProgress())).event !== undefined) return;
     const copy = this.#copyFile;
