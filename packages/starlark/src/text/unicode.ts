@@ -5,15 +5,12 @@ const DIGIT = /^\p{Nd}$/u;
 const LOWER = /^\p{Ll}$/u;
 const UPPER = /^\p{Lu}$/u;
 const TITLE = /^\p{Lt}$/u;
-const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 const matches = (pattern: RegExp) => (rune: number) => pattern.test(String.fromCodePoint(rune));
 
 export const isLetter = matches(LETTER);
 export const isDigit = matches(DIGIT);
 export const isTitle = matches(TITLE);
-/** Reports whether a code point is shown as it is in a quoted string. */
-export const isPrintable = matches(PRINTABLE);
 
 export function isLower(rune: number): boolean {
   return rune < 0x80 ? rune >= 0x61 && rune <= 0x7a : matches(LOWER)(rune);

@@ -9,7 +9,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { ExecPlatform, FunctionName } from '@krmhub/schema/definition';
+import type { ExecPlatform, FunctionName, RuntimeKind } from '@krmhub/schema/definition';
 import { shellWord } from '@krmhub/schema/text';
 import { EXAMPLES_FOLDER } from '../../io/examples-folder.js';
 import { releaseWorkflow } from './workflow.js';

@@ -1,4 +1,10 @@
-import { type FunctionRecord, functionKey, type ReleaseBundle, type ReleaseRecord, type ReleaseSummary } from '@krmhub/catalog';
+import {
+  type FunctionRecord,
+  functionKey,
+  type ReleaseBundle,
+  type ReleaseRecord,
+  type ReleaseSummary,
+} from '@krmhub/catalog';
 import { compareReleases, type FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { getTableColumns } from 'drizzle-orm';

@@ -12,11 +12,6 @@ const applied = text<{ sequence: number }>(
   `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = :type LIMIT 1`,
 );
 
-/** Returns the revision of the current policies; 0 without any. */
-export function policyRevision(): Work<number> {
-  return policies.revision();
-}
-
 /** Returns the Access document; undefined if none was ever applied. */
 export function accessDocument(): Work<AppliedDocument | undefined> {
   return access.read();
