@@ -107,6 +107,7 @@ export * from './ports/function-name.js';
 export * from './ports/function-store.js';
 export * from './ports/policy-store.js';
 export * from './ports/records.js';
+export * from './ports/release-parts.js';
 export * from './ports/release-words.js';
 export * from './ports/revision-conflict.js';
 export * from './ports/runtime-pin.js';

@@ -1,5 +1,6 @@
 import { compareApiVersions, type FunctionDefinition, runtimeKinds } from '@krmhub/schema';
-import type { DefinitionFacts, RuntimeFacts } from '../ports/records.js';
+import type { RuntimeFacts } from '../ports/records.js';
+import type { DefinitionFacts } from '../ports/release-parts.js';
 import { unpinnedReferences } from '../render/unpinned-references.js';
 import { runtimeAccess } from '../runtimes/runtimes.js';
 

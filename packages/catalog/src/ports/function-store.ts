@@ -16,11 +16,11 @@ import type {
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
-  NotesAndRun,
   ReleaseFiles,
   ReleaseRecord,
   TakedownResult,
 } from './records.js';
+import type { NotesAndRun } from './release-parts.js';
 
 /** Reads what was taken down. */
 export interface TakedownReader {

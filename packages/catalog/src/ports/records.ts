@@ -18,7 +18,8 @@ import type {
   Withdrawal,
 } from '@krmhub/schema';
 import type { GroupOwner } from '../access/access-rules.js';
-import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
+import type {} from '../access/trusted-publishers/check-claims.js';
+import type { DefinitionFacts, NotesAndRun } from './release-parts.js';
 import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';
 import type { DocumentFacts, SegmentChanges } from './segment-records.js';
@@ -86,16 +87,6 @@ export interface DeprecationRecord extends LifecycleRecord {
   replacement?: Replacement;
 }
 
-/** The facts of a definition for selection and search filters. */
-export interface DefinitionFacts {
-  /** API versions of the functionConfig, most preferred first. */
-  versions: string[];
-  tags: string[];
-  publisher: string;
-  runtimes: string[];
-  licenses: string[];
-}
-
 /** The summary of a release without its definition: everything for selection and search filters. */
 export interface ReleaseSummary extends DefinitionFacts {
   /** Canonical SemVer name. */
@@ -115,14 +106,6 @@ export interface ReleaseSummary extends DefinitionFacts {
 }
 
 export type DefinitionMediaType = 'application/yaml' | 'application/json';
-
-/** What a release has only for its page. */
-export interface NotesAndRun {
-  /** What is new in it, in Markdown. */
-  notes?: string;
-  /** The run of a workflow that published it. */
-  run?: WorkflowRun;
-}
 
 export interface ReleaseRecord extends ReleaseSummary, NotesAndRun, FunctionName {
   mediaType: DefinitionMediaType;

@@ -6,7 +6,7 @@
 
 import type { ConvertSource, EntryDefaults, FunctionName, RuntimeKind } from '@krmhub/schema';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import type { DefinitionFacts } from '../ports/records.js';
+import type { DefinitionFacts } from '../ports/release-parts.js';
 
 export const RECIPE_API_VERSION = 'krmhub.dev/v1alpha1';
 export const RECIPE_KIND = 'CatalogRecipe';
