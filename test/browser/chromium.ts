@@ -38,7 +38,8 @@ export async function openContext(
   options: BrowserContextOptions = {},
 ): Promise<{ context: BrowserContext; faults: string[]; open(url: string): Promise<Page> }> {
   const context = await browser.newContext({ viewport: VIEWPORTS.desk, ...options });
-  context.setDefaultTimeout(10_000);
+  // It ends only what hangs: a page may load slowly on a busy machine.
+  context.setDefaultTimeout(120_000);
   const faults: string[] = [];
   const open = async (url: string): Promise<Page> => {
     const page = await context.newPage();
