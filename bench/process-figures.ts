@@ -15,25 +15,32 @@ export interface Memory {
 }
 
 /**
- * Memory of a process and its descendants. Pages of files that a descendant of the same program maps, such as the program
- * itself, are there once. `own`: without the descendants.
+ * Memory of a process and its descendants. Pages of files that a descendant of the same program shares with the process,
+ * such as the program itself, are there once. `own`: without the descendants.
  */
 export function readMemory(pid: number, { own = false } = {}): Memory {
   const memory = { now: 0, peak: 0 };
   const program = programOf(pid);
+  let files = 0;
   for (const one of own ? [pid] : withChildren(pid)) {
     const status = readFileSync(`/proc/${one}/status`, 'utf8');
     const field = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
-    const shared = one !== pid && programOf(one) === program ? field('RssFile') : 0;
+    if (one === pid) files = field('RssFile');
+    const shared = one !== pid && programOf(one) === program ? Math.min(field('RssFile'), files) : 0;
     memory.now += field('VmRSS') - shared;
     memory.peak += field('VmHWM') - shared;
   }
   return memory;
 }
 
-function programOf(pid: number): string {
-  return readlinkSync(`/proc/${pid}/exe`);
+/** Of a process that has just ended, undefined. */
+function programOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Microseconds of processor time since the process started; NaN where the system does not report it. */
