@@ -183,9 +183,7 @@ export class RepositoryAccess {
       'secret' in credentials
         ? (await this.#bySecret(c, credentials.secret)).record
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
-    // A refusal would tell that a catalog is private. One that is absent has nothing to refer to.
-    if (repositoryKind(repository).of === 'catalog' && !(await this.#isVisible(repository)))
-      throw new OciError('NAME_UNKNOWN', 'repository not found');
+    await this.#refuseUnknown(repository);
     const missing = this.#lacks(record, repository, action);
     if (missing === undefined) {
       await this.#refuseNewGroup(record, repository, action);
@@ -237,6 +235,7 @@ export class RepositoryAccess {
     const record = await this.#translated(c, () =>
       authenticateToken(c, this.#authority, { hash, openSignIn: () => signIn }, HINT),
     );
+    await this.#refuseUnknown(repository);
     const granted = claims.access.some(
       (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
     );
@@ -249,6 +248,15 @@ export class RepositoryAccess {
       });
     }
     return record;
+  }
+
+  /**
+   * Rejects if the client cannot see a catalog: a challenge or a refusal would tell that it is private. One that is
+   * absent has nothing to refer to.
+   */
+  async #refuseUnknown(repository: string): Promise<void> {
+    if (repositoryKind(repository).of === 'catalog' && !(await this.#isVisible(repository)))
+      throw new OciError('NAME_UNKNOWN', 'repository not found');
   }
 
   async #bySecret(c: RegistryContext, secret: string): Promise<{ record: TokenRecord; hash: string }> {

@@ -265,16 +265,30 @@ describe('a token of a team that may sign all catalogs', () => {
       expect([method, target, hidden.status]).toEqual([method, target, 404]);
       expect(hidden).toEqual(await ask(target, ABSENT[2]!, { method, authorization }));
     }
-    const granted = async (repository: string) => {
-      const query = `token?service=krmhub&scope=repository:${repository}:pull,push`;
+    const issued = async (repository: string) => {
+      const query = `token?service=krmhub&scope=repository:${repository}:pull,push,delete`;
       const basic = `Basic ${btoa(`me:${secret}`)}`;
       const response = await client.request('GET', query, { authorization: basic });
-      const { token } = (await response.json()) as { token: string };
+      return ((await response.json()) as { token: string }).token;
+    };
+    // As docker, oras, and cosign ask: with an access token, also one that was issued for another repository.
+    const tokensOf = async (repository: string) =>
+      Promise.all([repository, 'catalogs/default'].map(async (name) => `Bearer ${await issued(name)}`));
+    const [ofHidden, ofAbsent] = [await tokensOf(HIDDEN[2]!), await tokensOf(ABSENT[2]!)];
+    for (const [method, target] of changes) {
+      for (const [at, token] of ofHidden.entries()) {
+        const hidden = await ask(target, HIDDEN[2]!, { method, authorization: token });
+        expect([method, target, hidden.status]).toEqual([method, target, 404]);
+        expect(hidden).toEqual(await ask(target, ABSENT[2]!, { method, authorization: ofAbsent[at]! }));
+      }
+    }
+    const granted = async (repository: string) => {
+      const token = await issued(repository);
       const claims = Buffer.from(token.split('.')[0]!, 'base64url').toString();
       return (JSON.parse(claims) as { access: { actions: string[] }[] }).access.map(({ actions }) => actions);
     };
     expect(await granted(HIDDEN[2]!)).toEqual(await granted(ABSENT[2]!));
-    expect(await granted('catalogs/default')).toEqual([['pull', 'push']]);
+    expect(await granted('catalogs/default')).toEqual([['pull', 'push', 'delete']]);
     const upload = await ask('NAME/blobs/uploads/', 'catalogs/default', { method: 'POST', authorization });
     expect(upload.status).toBe(202);
   });
