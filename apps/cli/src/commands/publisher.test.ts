@@ -18,8 +18,7 @@ describe('publisher add', () => {
   });
 
   it('takes the URL of a project on the server that is its issuer, and of no other one', async () => {
-    const issuer = 'https://gitlab.example.com';
-    const addProject = (url: string) =>
+    const addProject = (url: string, issuer: string) =>
       runTest(
         [
           'publisher',
@@ -32,19 +31,35 @@ describe('publisher add', () => {
           '--id',
           'projectId=1',
         ],
-        {
-          tty: false,
-          env: registry.env,
-        },
+        { tty: false, env: registry.env },
       );
-    const added = await addProject(`${issuer}/example/functions`);
+    for (const [index, issuer] of ['https://gitlab.example.com', 'https://example.com/gitlab'].entries()) {
+      const added = await addProject(`${issuer}/example/functions${index}`, issuer);
+      expectEnd(added, 0);
+      expect(added.err()).toContain(`gitlab example/functions${index} ${issuer} may publish`);
+      const site = issuer.slice('https://'.length);
+      for (const other of ['https://gitlab.com', 'https://evil.example.net', 'https://example.com']) {
+        const refused = await addProject(`${other}/example/functions`, issuer);
+        expectEnd(refused, 2, `is not a repository of ${site}`);
+        expect(refused.err()).not.toContain('set --issuer too');
+      }
+    }
+  });
+
+  it('takes the URL of a repository on GitHub with data residency', async () => {
+    const issuer = 'https://token.actions.octocorp.ghe.com';
+    const addRepository = (url: string) =>
+      runTest(
+        [
+          ...['publisher', 'add', 'residence.example.com', '--github', url, '--workflow', 'release.yml'],
+          ...['--issuer', issuer, '--id', 'repositoryId=1', '--id', 'ownerId=2'],
+        ],
+        { tty: false, env: registry.env },
+      );
+    const added = await addRepository('https://octocorp.ghe.com/o/r');
     expectEnd(added, 0);
-    expect(added.err()).toContain('gitlab example/functions https://gitlab.example.com may publish');
-    expectEnd(
-      await addProject('https://evil.example.net/example/functions'),
-      2,
-      'is not a repository of gitlab.com or gitlab.example.com',
-    );
+    expect(added.err()).toContain(`github o/r release.yml ${issuer} may publish`);
+    expectEnd(await addRepository('https://github.com/o/r'), 2, 'is not a repository of octocorp.ghe.com');
   });
 
   it('adds nothing for a name that a project had before, which another one can have next', async () => {

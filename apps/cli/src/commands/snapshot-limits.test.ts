@@ -169,6 +169,15 @@ it('takes a snapshot that the user names by its serial, however old its signatur
   expect((await named('--min-serial', `${newest}`)).exitCode).toBe(4);
 });
 
+it('does not say of a pinned catalog that an option names another one instead', async () => {
+  await pin();
+  const old = ['build', 'app', '--kustomize', './kustomize', '--min-serial', `${newest + 1}`];
+  const plain = await run(old);
+  const misspelled = await run([...old, '--trusted-catalog', './other.yaml']);
+  expectEnd(misspelled, 4, 'min-serial: snapshot');
+  expect(misspelled.err()).toBe(plain.err());
+});
+
 it('verifies only by pinned keys with --min-serial or --max-age', async () => {
   await pin();
   const reference = oci().replace('oci://', '');

@@ -179,14 +179,13 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
     });
   }
   const given = pairs('--set', set);
-  const own = parseUrl(options.issuer ?? '')?.host;
-  const hosts = (usual: string) => (own === undefined ? [usual] : [usual, own]);
+  const { issuer } = options;
   return {
     provider: first,
     settings: {
       ...defined({
-        repository: github && nameInUrl(github, hosts('github.com'), '--github'),
-        project: gitlab && nameInUrl(gitlab, hosts('gitlab.com'), '--gitlab'),
+        repository: github && nameInUrl(github, 'github', issuer),
+        project: gitlab && nameInUrl(gitlab, 'gitlab', issuer),
         ...{ workflow, environment, ref },
       }),
       ...given,
@@ -194,24 +193,26 @@ function workflowOptions(options: AddOptions): { provider: CiProvider; settings:
   };
 }
 
-/** Returns `OWNER/REPOSITORY` of a URL as browsers and git have it. */
-function nameInUrl(given: string, hosts: readonly string[], option: string): string {
+/**
+ * Returns `OWNER/REPOSITORY` of a URL as browsers and git have it. It must be of the service whose tokens the publisher
+ * trusts: another one can have a repository of the same name.
+ */
+function nameInUrl(given: string, id: CiProvider, issuer: string | undefined): string {
   if (!given.includes('://')) return given;
+  const { issuer: usual = '', site: siteOf, title } = provider(id);
+  const site = parseUrl(siteOf?.(issuer ?? usual) ?? '');
   const url = parseUrl(given);
-  const name = url?.pathname.replace(/^\/|(?:\.git)?\/?$/g, '') ?? '';
-  if (
-    url !== undefined &&
-    hosts.includes(url.host) &&
-    name.split('/').length >= 2 &&
-    url.search + url.hash === ''
-  )
-    return name;
+  const folder = site?.pathname.replace(/\/?$/, '/') ?? '/';
+  if (url?.host === site?.host && url?.pathname.startsWith(folder) && url.search + url.hash === '') {
+    const name = url.pathname.slice(folder.length).replace(/(?:\.git)?\/?$/, '');
+    if (name.split('/').length >= 2) return name;
+  }
+  const where = site === undefined ? `${title} with the issuer ${issuer}` : site.host + site.pathname;
+  const another = issuer === undefined ? ' For another host, set --issuer too.' : '';
   throw new KrmhubError(
     'usage',
-    `${option} ${JSON.stringify(given)} is not a repository of ${hosts.join(' or ')}`,
-    {
-      hint: `Use its name, such as example/functions. For another host, set --issuer too.`,
-    },
+    `--${id} ${JSON.stringify(given)} is not a repository of ${where.replace(/\/$/, '')}`,
+    { hint: `Use its name, such as example/functions.${another}` },
   );
 }
 

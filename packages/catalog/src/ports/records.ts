@@ -18,7 +18,6 @@ import type {
   Withdrawal,
 } from '@krmhub/schema';
 import type { GroupOwner } from '../access/access-rules.js';
-import type {} from '../access/trusted-publishers/check-claims.js';
 import type { DefinitionFacts, NotesAndRun } from './release-parts.js';
 import type { ReleaseWords } from './release-words.js';
 import type { RuntimePin } from './runtime-pin.js';

@@ -125,7 +125,7 @@ async function useFrozen(
     catalog.address.type === 'file' && grants.length === 0
       ? (await context.open(catalog)).trustedBy
       : await requireLockedTrust(context, grants, located).catch((error: unknown) => {
-          throw trust.explain(error, catalog);
+          throw trust.explain(error);
         });
   await checkFrozen(context, trust, request, located);
   return { trustedBy, warnings: [], ...(await lockedSchema(context, trust, request, located)) };

@@ -137,7 +137,7 @@ export class CatalogResolver implements Resolver {
     let opening = this.#opened.get(key);
     if (opening === undefined) {
       opening = openCatalog(this.#context, this.#trust, catalog).catch((error: unknown) => {
-        throw this.#trust.explain(error, catalog);
+        throw this.#trust.explain(error);
       });
       this.#opened.set(key, opening);
     }

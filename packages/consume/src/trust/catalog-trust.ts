@@ -62,13 +62,12 @@ export class OptionTrust {
   }
 
   /** Adds to the refusal of a catalog what `--trusted-catalog` names instead: it may be misspelled. */
-  explain(refusal: unknown, catalog: NamedCatalog): unknown {
-    const isMissing =
-      refusal instanceof KrmhubError && refusal.code === 'untrusted' && this.grants(catalog).length === 0;
-    if (!isMissing || this.#named.length === 0) return refusal;
+  explain(refusal: unknown): unknown {
+    // A catalog that is refused for another reason is not misspelled.
+    if (!(refusal instanceof NobodyTrusts) || this.#named.length === 0) return refusal;
     const { message, hint = '', cause } = refusal;
     const named = escapeControls(`--trusted-catalog names ${this.#named.join(', ')}, not this catalog.`);
-    return new KrmhubError('untrusted', message, { hint: `${named} ${hint}`, cause });
+    return new NobodyTrusts('untrusted', message, { hint: `${named} ${hint}`, cause });
   }
 }
 
@@ -95,10 +94,8 @@ export function requireTrust(
   const granted = grants.find(({ digest }) => digest === undefined || has(digest));
   if (granted !== undefined) return granted.by;
   const [other] = grants;
-  const reason =
-    other === undefined
-      ? NOT_TRUSTED
-      : `it has the digest ${actual ?? '(unknown)'}, but ${other.by} trusts only ${other.digest}`;
+  if (other === undefined) throw nobodyTrusts(io, catalog, NOT_TRUSTED, actual);
+  const reason = `it has the digest ${actual ?? '(unknown)'}, but ${other.by} trusts only ${other.digest}`;
   throw untrusted(io, catalog, reason, actual);
 }
 
@@ -120,7 +117,15 @@ export function trustOption(io: WorkingFolder, catalog: NamedCatalog, digest: Di
 /** The error for a catalog that no option trusts, and whose digest cannot be told. */
 export function unknownDigest(io: WorkingFolder, catalog: NamedCatalog, cause: KrmhubError): KrmhubError {
   const reason = `${NOT_TRUSTED}; its digest is unknown: ${cause.message}`;
-  return untrusted(io, catalog, reason, undefined, cause);
+  return nobodyTrusts(io, catalog, reason, undefined, cause);
+}
+
+/** No option and no pinned key trusts a catalog. */
+class NobodyTrusts extends KrmhubError {}
+
+function nobodyTrusts(...args: Parameters<typeof untrusted>): NobodyTrusts {
+  const { code, message, hint, cause } = untrusted(...args);
+  return new NobodyTrusts(code, message, { ...defined({ hint }), cause });
 }
 
 const NOT_TRUSTED = 'no option trusts it, and no key is pinned';

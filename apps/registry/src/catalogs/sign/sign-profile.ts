@@ -8,7 +8,7 @@ import type { StoredProfile } from '../../store/profile-store.js';
 import { type SigningDeps, signMore } from './sign-snapshot.js';
 
 export interface ProfileSigningDeps {
-  store: SnapshotArtifacts & SignatureReader & ManifestReader;
+  store: Pick<SnapshotArtifacts, 'renewSignature'> & SignatureReader & ManifestReader;
   signing: Pick<SigningDeps, 'keys'>;
 }
 

@@ -62,6 +62,8 @@ export interface Provider {
   issuerExample?: string;
   /** Issuers that belong to no other provider. */
   ownIssuers?: RegExp;
+  /** Returns the URL of the web pages of the service whose runs have this issuer. Absent if no name is given as a URL. */
+  site?: (issuer: string) => string | undefined;
   /** Returns the URL of the HTTP API of the service whose runs have this issuer. Absent if it has no public one. */
   api?: (issuer: string) => string | undefined;
   settings: Readonly<Record<string, ProviderSetting>>;
@@ -99,12 +101,17 @@ const REF = {
 
 const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
 
-function githubApi(issuer: string): string | undefined {
-  if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://api.github.com';
+function githubSite(issuer: string): string | undefined {
+  if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
   const [, residence] = /^https:\/\/token\.actions\.([a-z0-9-]+\.ghe\.com)$/.exec(issuer) ?? [];
-  if (residence !== undefined) return `https://api.${residence}`;
-  const [, server] = /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer) ?? [];
-  return server && `${server}/api/v3`;
+  if (residence !== undefined) return `https://${residence}`;
+  return /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer)?.[1];
+}
+
+function githubApi(issuer: string): string | undefined {
+  const site = githubSite(issuer);
+  if (issuer.endsWith('/_services/token')) return site && `${site}/api/v3`;
+  return site?.replace('://', '://api.');
 }
 
 export const PROVIDERS = {
@@ -116,6 +123,7 @@ export const PROVIDERS = {
     otherIssuers:
       /^https:\/\/(?:token\.actions\.githubusercontent\.com\/[A-Za-z0-9-]+|token\.actions\.[a-z0-9-]+\.ghe\.com|[a-z0-9.-]+(?::\d+)?\/_services\/token)$/,
     issuerExample: 'https://github.example.com/_services/token',
+    site: githubSite,
     api: githubApi,
     settings: {
       repository: {
@@ -170,6 +178,7 @@ export const PROVIDERS = {
     ownIssuers: /^https:\/\/gitlab\.com(?:\/|$)/i,
     otherIssuers: /^https:\/\/[a-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]+)?$/,
     issuerExample: 'https://gitlab.example.com',
+    site: (issuer) => issuer.replace(/\/$/, ''),
     api: (issuer) => `${issuer.replace(/\/$/, '')}/api/v4`,
     settings: {
       project: {
