@@ -12,6 +12,7 @@ import { replacementContract } from './hidden-replacements.js';
 import { loginContract } from './login-store.js';
 import { policyContract } from './policy-store.js';
 import { profileContract } from './profile-store.js';
+import { searchAlternativesContract } from './search-alternatives.js';
 import { searchOwnersContract } from './search-owners.js';
 import { searchQueriesContract } from './search-queries.js';
 import { searchSeenContract } from './search-seen.js';
@@ -83,6 +84,7 @@ export function registryStoreContract(name: string, open: () => Promise<Registry
     upstreamContract(() => harness);
     searchWalksContract(() => harness);
     searchWordsContract(() => harness);
+    searchAlternativesContract(() => harness);
     searchSeenContract(() => harness);
     searchOwnersContract(() => harness);
     sourceContract(() => harness);

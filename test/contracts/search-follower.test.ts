@@ -25,6 +25,7 @@ import { RandomRegistry } from './random-registry.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, takeDownBytes } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';
+import { searchAlternativesContract } from './search-alternatives.js';
 import { searchOwnersContract } from './search-owners.js';
 import { searchSeenContract } from './search-seen.js';
 import { searchContract } from './search-store.js';
@@ -140,6 +141,7 @@ describe('SQLite with a search index in another file is a registry store', () =>
   upstreamContract(() => harness);
   searchWalksContract(() => harness);
   searchWordsContract(() => harness);
+  searchAlternativesContract(() => harness);
   searchSeenContract(() => harness);
   searchOwnersContract(() => harness);
 });

@@ -38,6 +38,8 @@ const TOGETHER: readonly (readonly FacetName[])[] = [
 /** Facets that are counted one by one. */
 export const ALONE: readonly FacetName[] = FACET_NAMES.filter((facet) => !TOGETHER.flat().includes(facet));
 
+const NO_ALTERNATIVES: Alternatives = { ids: [], shown: [] };
+
 /** New functions that are inserted one by one; more are sorted with all others. */
 const MAX_INSERTIONS = 50;
 
@@ -51,11 +53,8 @@ export interface SearchColumns {
   images: FacetColumn;
   /** Catalogs that have the entry of an upstream function; not counted. */
   shownBy: FacetColumn;
-  /**
-   * By folded name: the entries of an upstream function of which catalogs have different ones. All of them are in
-   * `order`. A search has the first one that its actor may read, and no other.
-   */
-  alternatives: ReadonlyMap<string, readonly ShownEntry[]>;
+  /** By folded name: the rows of an upstream function that has several. All are in `order`; a search has at most one. */
+  alternatives: ReadonlyMap<string, Alternatives>;
   /** By id: whether this registry has a release. */
   ours: Uint8Array;
   /** Ids of the functions by group and kind in code unit order. */
@@ -101,6 +100,14 @@ export interface ShownEntry {
   id: number;
 }
 
+/** The rows of a name. */
+export interface Alternatives {
+  /** All ids, also of rows that no newest snapshot has any more: `synchronizeSearch` removes them later. */
+  ids: readonly number[];
+  /** The entries in newest snapshots: a search has the first one that its actor may read. */
+  shown: readonly ShownEntry[];
+}
+
 /** The columns, and what changes them. */
 export class Columns implements SearchColumns {
   state = 0;
@@ -108,7 +115,7 @@ export class Columns implements SearchColumns {
   readonly together = TOGETHER.map((facets) => new FacetTuples(facets, this.facets));
   readonly images = new FacetColumn();
   readonly shownBy = new FacetColumn();
-  readonly alternatives = new Map<string, readonly ShownEntry[]>();
+  readonly alternatives = new Map<string, Alternatives>();
   ours = new Uint8Array(1);
   order = new Uint32Array();
   rank = new Uint32Array();
@@ -128,11 +135,11 @@ export class Columns implements SearchColumns {
     this.#trust = trust;
   }
 
-  /** `shown`: the entries of the name by catalog, the displayed one first; none for a function of this registry. */
-  put(row: FunctionRow, catalogs: readonly string[], shown: readonly ShownEntry[] = []): void {
+  /** `alternatives`: the rows of the name; none for a function of this registry. */
+  put(row: FunctionRow, catalogs: readonly string[], { ids, shown }: Alternatives = NO_ALTERNATIVES): void {
     const { id, group, kind } = row;
     const shownBy = shown.filter((one) => one.id === id).map(({ catalog }) => catalog);
-    if (shownBy.length < shown.length) this.alternatives.set(foldedName(row), shown);
+    if (ids.length > 1) this.alternatives.set(foldedName(row), { ids, shown });
     const state = signatureState(this.#trust, row);
     const judged = { ...row, state };
     for (const name of FACET_NAMES) VALUES[name](this.facets[name], judged, catalogs);

@@ -1,6 +1,7 @@
 import type { SqliteClient } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import {
+  type Alternatives,
   Columns,
   type FunctionRow,
   foldedName,
@@ -118,19 +119,29 @@ export function searchColumns({ client }: SqliteClient): (trust?: SearchTrust) =
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
     const all = new Columns(trust);
     const catalogs = new Map<string, string[]>();
-    const shown = new Map<string, ShownEntry[]>();
-    const ids = new Map(upstreamEntries.all().map((row) => [`${foldedName(row)} ${row.entry}`, row.id]));
+    const alternatives = new Map<string, { ids: number[]; shown: ShownEntry[] }>();
+    const ids = new Map<string, number>();
+    for (const row of upstreamEntries.all()) {
+      const name = foldedName(row);
+      ids.set(`${name} ${row.entry}`, row.id);
+      const others = alternatives.get(name);
+      if (others === undefined) alternatives.set(name, { ids: [row.id], shown: [] });
+      else others.ids.push(row.id);
+    }
     for (const [catalog, serial] of [...serials].sort(inPlaceOrder)) {
       for (const row of entriesIn.iterate(catalog, serial, serial)) {
         const name = foldedName(row);
         addTo(catalogs, name, catalog);
         const id = ids.get(`${name} ${row.entry}`);
-        if (id !== undefined) addTo(shown, name, { catalog, id });
+        if (id !== undefined) alternatives.get(name)!.shown.push({ catalog, id });
       }
     }
     for (const rows of allRows) {
       for (let page = rows.all(-1); page.length > 0; page = rows.all(page.at(-1)!.id)) {
-        for (const row of page) all.put(row, catalogs.get(foldedName(row)) ?? [], shown.get(foldedName(row)));
+        for (const row of page) {
+          const name = foldedName(row);
+          all.put(row, catalogs.get(name) ?? [], alternatives.get(name));
+        }
       }
     }
     return all;
@@ -174,8 +185,11 @@ export function searchColumns({ client }: SqliteClient): (trust?: SearchTrust) =
         if (rows.length === 0) continue;
         const kind = name.kind.toLowerCase();
         const catalogs = selectCatalogs.all(name.group, kind);
-        const shown = rows[0]!.release === null ? selectShown.all(name.group, kind) : [];
-        for (const row of rows) columns.put(row, catalogs, shown);
+        const alternatives: Alternatives = {
+          ids: rows.map(({ id }) => id),
+          shown: rows[0]!.release === null ? selectShown.all(name.group, kind) : [],
+        };
+        for (const row of rows) columns.put(row, catalogs, alternatives);
       }
     }
     if (changed === undefined || !isSame(seen, now)) states += 1;

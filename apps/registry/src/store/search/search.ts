@@ -1,7 +1,8 @@
 /**
  * Search over functions: full text, filters, facet counts, and the order of results.
  *
- * Each function has one row and one full-text document, made from its displayed release: the newest that is not yanked.
+ * A function has one row and one full-text document, made from its displayed release: the newest that is not yanked. An
+ * upstream function has one for each different entry in catalogs, and a search finds at most one of them.
  *
  * SQLite's full-text index finds words: kind first, then tags, description, group, and publisher, then fields of
  * functionConfigs and READMEs, from whose words a release has a bounded list. Filters, facet

@@ -11,7 +11,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import type { FacetName } from '@krmhub/schema/facets';
 import { LRUCache } from 'lru-cache';
-import type { Name, SearchColumns, ShownEntry } from './columns.js';
+import type { Alternatives, Name, SearchColumns } from './columns.js';
 import type { CountedColumn, FacetColumn } from './facet-column.js';
 import { OwnerColumn } from './owner-column.js';
 
@@ -82,13 +82,18 @@ function viewOf(
     counts: new Map<FacetName, FacetCount[]>(),
   };
   if (actor === undefined && columns.alternatives.size === 0) return all;
-  const seesCatalog = (catalog: string) =>
-    actor === undefined || can(rules, actor, 'read', { catalog }).allowed;
+  const readable = new Map<string, boolean>();
+  const seesCatalog = (catalog: string): boolean => {
+    if (actor === undefined) return true;
+    const known = readable.get(catalog) ?? can(rules, actor, 'read', { catalog }).allowed;
+    readable.set(catalog, known);
+    return known;
+  };
   const sees =
     actor === undefined
       ? new Uint8Array(columns.ours.length).fill(1)
       : seenFunctions(columns, rules, actor, seesCatalog);
-  for (const shown of columns.alternatives.values()) hideOthers(shown, sees, seesCatalog);
+  for (const rows of columns.alternatives.values()) hideOthers(rows, sees, seesCatalog);
   const isSeen = (id: number) => sees[id] === 1;
   const showsValue = (facet: FacetName, value: string) => facet !== 'catalog' || seesCatalog(value);
   const names = all.names().filter((_, rank) => isSeen(columns.order[rank]!));
@@ -102,14 +107,17 @@ function viewOf(
   };
 }
 
-/** Leaves one of the entries of a name: that of the first catalog that the actor may read. */
+/**
+ * Leaves one of the rows of a name: the entry of the first catalog that the actor may read. If no newest snapshot has
+ * any of them, the first one stays until search is synchronized.
+ */
 function hideOthers(
-  shown: readonly ShownEntry[],
+  { ids, shown }: Alternatives,
   sees: Uint8Array,
   seesCatalog: (catalog: string) => boolean,
 ): void {
-  const displayed = shown.find(({ catalog }) => seesCatalog(catalog))?.id;
-  for (const { id } of shown) if (id !== displayed) sees[id] = 0;
+  const displayed = shown.length === 0 ? ids[0] : shown.find(({ catalog }) => seesCatalog(catalog))?.id;
+  for (const id of ids) if (id !== displayed) sees[id] = 0;
 }
 
 /**
