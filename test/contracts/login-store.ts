@@ -94,6 +94,13 @@ export function loginContract(store: () => LoginStore & TokenStore & AuditStore)
       expect(await waiting('a', 'b', 'c', 'd', 'f', 'g')).toEqual(['b', 'c', 'f', 'g']);
       expect(await add('h', { createdAt: EXPIRES })).toBe('added');
       expect(await waiting('b', 'c', 'f', 'g', 'h')).toEqual(['h']);
+      // Those that were answered end first, also if they are newer than others.
+      for (const [index, name] of ['i', 'j'].entries())
+        expect(await add(name, { network: 'other', ...at(6 + index) })).toBe('added');
+      expect(await store().answerLogin('CODE-j', 'denied', ACT)).toBe(true);
+      for (const [index, name] of ['k', 'l'].entries())
+        expect(await add(name, { network: 'third', ...at(8 + index) })).toBe('added');
+      expect(await waiting('h', 'i', 'j', 'k', 'l')).toEqual(['h', 'i', 'k', 'l']);
     });
 
     it('wait within the limit of a site, whose networks have a common beginning', async () => {

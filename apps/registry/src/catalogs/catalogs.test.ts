@@ -238,6 +238,9 @@ describe('snapshots', () => {
       await text(`/catalogs/default/snapshots/${after?.serial}/report.json`),
     ) as SnapshotReport;
     expect(report.yanked).toMatchObject([{ kind: 'SetLabels', release: '2.0.0' }]);
+    // What it names can become private later.
+    const { headers } = await read(`/catalogs/default/snapshots/${after?.serial}/report.json`);
+    expect(headers.get('cache-control')).toBe('no-cache');
   });
 
   it('serves old serials byte for byte', async () => {

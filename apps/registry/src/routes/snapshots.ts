@@ -123,7 +123,8 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     const input = { snapshot, ...defined({ reader }) };
     return deps.derived.respond(c, SNAPSHOT_REPORT, input, {
       mediaType: CATALOG_MEDIA_TYPES.json,
-      cacheControl: reader === undefined ? CACHE_FOREVER : CACHE_REVALIDATE,
+      // What it names can become private later.
+      cacheControl: CACHE_REVALIDATE,
       headers: { Link: newestLink(config, snapshot) },
     });
   });

@@ -47,8 +47,8 @@ export interface LoginRequestRecord {
 /** Programs that wait for a user. */
 export interface LoginStore {
   /**
-   * Adds a request after it has deleted expired ones. Deletes the oldest ones above `max`; does nothing if the network
-   * has `maxOfNetwork` that wait, the site of networks whose names begin with a text has its `max`, or another request
+   * Adds a request after it has deleted expired ones. Above `max`, it deletes those that
+   * were answered, then the oldest ones. Does nothing if the network has `maxOfNetwork` that wait, the site of networks whose names begin with a text has its `max`, or another request
    * has the code.
    */
   addLoginRequest(

@@ -36,8 +36,8 @@ type ManageDeps = Pick<ExchangeDeps, 'store' | 'access' | 'clock'>;
 
 /**
  * Lets a workflow publish in a group, with the rights of the team that owns it now. Rejects with `forbidden` for who
- * does not own the group, and for a token that is not of a person, with `invalid-request` for settings that the provider does not have, and with `conflict` for
- * a publisher that exists.
+ * does not own the group, and for a token that is not of a person, with `invalid-request` for settings that the provider
+ * does not have, and with `conflict` for a publisher that exists.
  */
 export async function addPublisher(
   { store, access: { rules }, clock }: ManageDeps,

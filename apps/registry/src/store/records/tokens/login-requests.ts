@@ -21,9 +21,11 @@ const byCode = query((db) =>
     .where(eq(loginRequests.code, sql.placeholder('code'))),
 );
 const deleteExpired = text('DELETE FROM login_request WHERE expires_at <= :now');
+/** Requests that were answered go first: with them, nobody ends the logins of others. */
 const deleteOldest = text(
   `DELETE FROM login_request WHERE hash IN (SELECT hash FROM login_request
-     ORDER BY created_at DESC, hash LIMIT 1000000 OFFSET :others)`,
+     ORDER BY CASE WHEN state IN ('pending', 'approved') THEN 0 ELSE 1 END, created_at DESC, hash
+     LIMIT 1000000 OFFSET :others)`,
 );
 const countOfNetwork = text<{ count: number }>(
   `SELECT count(*) AS count FROM login_request WHERE network = :network AND state IN ('pending', 'approved')`,
