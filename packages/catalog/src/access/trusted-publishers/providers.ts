@@ -10,6 +10,7 @@
 
 import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { GITHUB_ISSUER, githubApi, githubSite } from './github-site.js';
 import { githubWorkflow, gitlabFile } from './workflow-file.js';
 
 /** Claims of a verified token. */
@@ -98,21 +99,6 @@ const REF = {
   form: /^(?:refs\/|\*)/,
   isPattern: true,
 } as const;
-
-const GITHUB_ISSUER = 'https://token.actions.githubusercontent.com';
-
-function githubSite(issuer: string): string | undefined {
-  if (issuer === GITHUB_ISSUER || issuer.startsWith(`${GITHUB_ISSUER}/`)) return 'https://github.com';
-  const [, residence] = /^https:\/\/token\.actions\.([a-z0-9-]+\.ghe\.com)$/.exec(issuer) ?? [];
-  if (residence !== undefined) return `https://${residence}`;
-  return /^(https:\/\/[^/]+)\/_services\/token$/.exec(issuer)?.[1];
-}
-
-function githubApi(issuer: string): string | undefined {
-  const site = githubSite(issuer);
-  if (issuer.endsWith('/_services/token')) return site && `${site}/api/v3`;
-  return site?.replace('://', '://api.');
-}
 
 export const PROVIDERS = {
   github: {
