@@ -175,7 +175,7 @@ describe('readEntryBytes', () => {
     ['too large', Buffer.alloc(MAX_ENTRY_BYTES + 1, 0x20), `it has ${MAX_ENTRY_BYTES + 1} bytes`],
     ['not an entry', Buffer.from('  - 7\n'), 'it is not a mapping'],
     ['two entries', Buffer.from('  - {}\n  - {}\n'), 'it has 2 entries'],
-    ['not YAML', Buffer.from('  - {'), 'ends inside'],
+    ['not YAML', Buffer.from('  - {'), 'not closed'],
     ['too deep', Buffer.from(`  - ${'['.repeat(100)}${']'.repeat(100)}\n`), 'nested'],
     [
       'a bomb',
