@@ -179,12 +179,20 @@ export class RepositoryAccess {
     if (credentials === 'malformed') {
       throw this.#challenge(c, 'invalid Authorization header: expected Basic or Bearer', { scope });
     }
-    const record =
+    const { record, isGranted = true } =
       'secret' in credentials
-        ? (await this.#bySecret(c, credentials.secret)).record
+        ? await this.#bySecret(c, credentials.secret)
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
     await this.#refuseUnknown(repository);
     const missing = this.#lacks(record, repository, action);
+    // A token that could have the scope gets a challenge. Otherwise the error says which right the token
+    // lacks.
+    if (!isGranted && missing === undefined) {
+      throw this.#challenge(c, 'the access token does not cover this operation', {
+        scope,
+        error: 'insufficient_scope',
+      });
+    }
     if (missing === undefined) {
       await this.#refuseNewGroup(record, repository, action);
       recheckRight(c, async (again) => {
@@ -222,7 +230,7 @@ export class RepositoryAccess {
     c: RegistryContext,
     text: string,
     { repository, action, scope }: { repository: string; action: Action; scope: string },
-  ): Promise<TokenRecord> {
+  ): Promise<{ record: TokenRecord; isGranted: boolean }> {
     const claims = await this.#tokens.read(text, this.#now());
     if (claims === undefined) {
       throw this.#challenge(c, 'the access token is invalid or has expired', {
@@ -235,19 +243,10 @@ export class RepositoryAccess {
     const record = await this.#translated(c, () =>
       authenticateToken(c, this.#authority, { hash, openSignIn: () => signIn }, HINT),
     );
-    await this.#refuseUnknown(repository);
-    const granted = claims.access.some(
+    const isGranted = claims.access.some(
       (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
     );
-    // A token that could have the scope gets a challenge. Otherwise the error says which right the token
-    // lacks.
-    if (!granted && this.#lacks(record, repository, action) === undefined) {
-      throw this.#challenge(c, 'the access token does not cover this operation', {
-        scope,
-        error: 'insufficient_scope',
-      });
-    }
-    return record;
+    return { record, isGranted };
   }
 
   /**
@@ -259,7 +258,10 @@ export class RepositoryAccess {
       throw new OciError('NAME_UNKNOWN', 'repository not found');
   }
 
-  async #bySecret(c: RegistryContext, secret: string): Promise<{ record: TokenRecord; hash: string }> {
+  async #bySecret(
+    c: RegistryContext,
+    secret: string,
+  ): Promise<{ record: TokenRecord; hash: string; isGranted?: undefined }> {
     const record = await this.#translated(c, () => authenticateSecret(c, this.#authority, secret, HINT));
     return { record, hash: hashSecret(secret) };
   }

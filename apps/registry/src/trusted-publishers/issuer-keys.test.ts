@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { TestIssuer } from '../testing/test-issuer.js';
 import { IssuerKeys } from './issuer-keys.js';
 
-it('are at hand while somebody has an unknown key asked for, and the issuer does not respond', async () => {
+it('are used while another client asks for an unknown key, and the issuer does not respond', async () => {
   const issuer = await TestIssuer.create('https://issuer.example.com');
   const known = issuer.keySet().keys[0]!.kid!;
   let now = Date.parse('2030-01-01T00:00:00.000Z');

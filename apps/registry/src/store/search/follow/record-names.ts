@@ -43,7 +43,7 @@ export interface Place {
 export interface RecordedName extends FoldedName {
   /**
    * What search displays: a function of the registry, or each different entry of an upstream function; nothing for a name
-   * that it must not know. The digest of an entry that the index has stands for its row.
+   * that it must not know. Of an entry that the index has, only the digest.
    */
   rows: (WordedRow | Digest)[];
   /** The displayed catalog first. */
@@ -90,7 +90,7 @@ const selectEntries = text<{ digest: Digest; json: string }>(
   inList((digests) => `SELECT digest, json FROM entry WHERE digest IN ${digests}`, ':digests'),
 );
 
-/** What is known of a name before entries are read: the digest of an entry stands for its row. */
+/** What is known of a name before entries are read: of an entry, only the digest. */
 type NamedPlaces = RecordedName & {
   /** The entries to read. */
   unread: Digest[];
