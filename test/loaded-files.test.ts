@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -33,6 +33,8 @@ beforeAll(async () => {
   const document = { metadata: { name: 'team' }, spec: { krmFunctions: [entry] } };
   const catalog = { apiVersion: 'config.kubernetes.io/v1alpha1', kind: 'Catalog', ...document };
   writeFileSync(at('catalog.json'), JSON.stringify(catalog));
+  // A file that was just written is read again, and a later run would write to the cache.
+  utimesSync(at('catalog.json'), 0, 0);
   mkdirSync(at('app'));
   writeFileSync(at('app/upper.yaml'), CONFIG);
   writeFileSync(at('app/kustomization.yaml'), 'catalogs: [../catalog.json]\ntransformers: [upper.yaml]\n');
