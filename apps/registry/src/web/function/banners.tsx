@@ -2,7 +2,7 @@ import { imageTag, type LifecycleRecord } from '@krmhub/catalog';
 import { compareReleases } from '@krmhub/schema';
 import { functionPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
-import { Text } from '../parts/text.js';
+import { NamePart, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -39,7 +39,7 @@ export function Banners({ view }: { view: FunctionView }) {
   const isAhead = compareReleases(release.release, shown) > 0;
   const other = (
     <a href={at(functionPath(name))}>
-      {name.kind} {shown}
+      <NamePart value={name.kind} /> {shown}
     </a>
   );
   const { reason } = known.verdict;

@@ -3,7 +3,7 @@ import type { FunctionName } from '@krmhub/schema';
 import { functionPath, releasePath } from '../addresses.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Empty } from '../parts/empty.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -36,7 +36,7 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
     <div class="compare">
       <p>
         <a href={at(functionPath(name))}>
-          {name.group}/{name.kind}
+          <QualifiedName name={name} />
         </a>
       </p>
       <h1>

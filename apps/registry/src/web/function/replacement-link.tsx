@@ -1,5 +1,6 @@
-import { formatReplacement, type Replacement } from '@krmhub/schema';
+import type { Replacement } from '@krmhub/schema';
 import { functionPath } from '../addresses.js';
+import { QualifiedName } from '../parts/text.js';
 import { useSite } from '../site.js';
 
 /** What to use instead of a deprecated release, if its publisher named it. */
@@ -8,7 +9,11 @@ export function ReplacementLink({ replacement }: { replacement: Replacement | un
   if (replacement === undefined) return null;
   return (
     <p>
-      Use <a href={at(functionPath(replacement))}>{formatReplacement(replacement)}</a> instead.
+      Use{' '}
+      <a href={at(functionPath(replacement))}>
+        <QualifiedName name={{ ...replacement, release: replacement.releases }} />
+      </a>{' '}
+      instead.
     </p>
   );
 }

@@ -2,8 +2,8 @@ import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import { type FacetName, NOT_VERIFIED } from '@krmhub/schema/facets';
 import { CATALOGS, catalogPath, docsPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
+import { FacetText } from '../parts/facet-text.js';
 import { SearchBox } from '../parts/search-box.js';
-import { ShortSigner } from '../parts/signer.js';
 import { Time } from '../parts/time.js';
 import { SearchResultItem } from '../search/search-result.js';
 import { useSite } from '../site.js';
@@ -103,7 +103,7 @@ function Browse({ facets }: Pick<HomeData, 'facets'>) {
                   {facets[name].slice(0, values).map(({ value, text = value, count }) => (
                     <li>
                       <a href={at(searchPath({ [name]: [value] }))}>
-                        <ShortSigner value={text} max={60} />{' '}
+                        <FacetText facet={name} value={text} max={60} />{' '}
                         <span class="quiet">{count.toLocaleString('en')}</span>
                       </a>
                     </li>

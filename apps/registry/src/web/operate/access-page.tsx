@@ -12,7 +12,7 @@ import { sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { OPERATE_ACCESS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
-import { Text } from '../parts/text.js';
+import { NamePart, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -228,20 +228,24 @@ function Visibility({ rules }: { rules: AccessRules }) {
   const { groups, catalogs, repositories } = rules.document;
   const rows = [
     ...groups.flatMap(({ pattern, visibility = 'public', functions }) => [
-      { what: `group ${pattern}`, visibility },
-      ...functions.map((one) => ({ what: `${pattern}/${one.kind}`, visibility: one.visibility })),
+      { of: 'group', name: pattern, visibility },
+      ...functions.map(({ kind, visibility: own }) => ({
+        of: 'function',
+        name: `${pattern}/${kind}`,
+        visibility: own,
+      })),
     ]),
-    ...catalogs.map(({ pattern, visibility }) => ({ what: `catalog ${pattern}`, visibility })),
-    ...repositories.map(({ pattern, visibility }) => ({ what: `repository ${pattern}`, visibility })),
+    ...catalogs.map(({ pattern, visibility }) => ({ of: 'catalog', name: pattern, visibility })),
+    ...repositories.map(({ pattern, visibility }) => ({ of: 'repository', name: pattern, visibility })),
   ].filter(({ visibility }) => visibility !== 'public');
   if (rows.length === 0) return null;
   return (
     <section aria-labelledby="hidden">
       <h2 id="hidden">Not public</h2>
       <ul>
-        {rows.slice(0, MAX_ITEMS).map(({ what, visibility }) => (
+        {rows.slice(0, MAX_ITEMS).map(({ of, name, visibility }) => (
           <li>
-            <Text value={what} max={600} />: {visibility}
+            {of} <NamePart value={name} />: {visibility}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import type { ConsumerCounts } from '@krmhub/catalog';
 import { plural } from '@krmhub/schema/text';
 import { docsPath } from '../addresses.js';
-import { Text } from '../parts/text.js';
+import { Reference } from '../parts/text.js';
 import { useSite } from '../site.js';
 
 /** Fields of a function on its page. */
@@ -48,7 +48,7 @@ export function ConsumersSection({ counts, release }: { counts: ConsumerCounts; 
               {names.map((name, index) => (
                 <>
                   {index === 0 ? '' : ', '}
-                  <Text value={name} max={300} />
+                  <Reference value={name} max={300} />
                 </>
               ))}
             </p>

@@ -5,7 +5,6 @@ import {
   MISSING_MILLISECONDS,
   type OwnerClaimReader,
   type OwnerClaimRecord,
-  publisherTarget,
   type TrustedPublisherReader,
 } from '@krmhub/catalog';
 import { defined } from '@krmhub/schema/defined';
@@ -18,7 +17,7 @@ export interface Waiting {
   /** Claims of the teams of the user whose proof is missing. */
   claims: readonly { group: string; team: string; problem?: string; endsAt: string; proof?: string }[];
   /** Trusted publishers in the groups of these teams that no workflow has used yet. */
-  publishers: readonly { id: string; target: string; endsAt: string; isOver: boolean }[];
+  publishers: readonly { id: string; group: string; kind?: string; endsAt: string; isOver: boolean }[];
   /** For administrators: groups that others could not begin lately, because the names look like others. */
   names: readonly { group: string; reason: string; by: string; at: string }[];
 }
@@ -46,9 +45,9 @@ export async function findWaiting(deps: WaitingDeps, operator: Operator): Promis
   return {
     claims: claims.filter(({ team }) => teams.includes(team)).flatMap((claim) => missingProof(deps, claim)),
     publishers: publishers.flatMap((publisher) => {
-      const { id, group, pendingUntil: endsAt } = publisher;
+      const { id, group, kind, pendingUntil: endsAt } = publisher;
       if (endsAt === undefined || !isOwn(group)) return [];
-      return [{ id, target: publisherTarget(publisher), endsAt, isOver: isPublisherExpired(publisher, now) }];
+      return [{ id, group, ...defined({ kind }), endsAt, isOver: isPublisherExpired(publisher, now) }];
     }),
     names: mayOpen(operator, CHANGES) ? await refusedNames(deps) : [],
   };

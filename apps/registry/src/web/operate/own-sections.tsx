@@ -1,5 +1,6 @@
 import type { SessionRecord } from '../../store/session-store.js';
 import { END_OTHER_SESSIONS, endSessionPath, groupPath, TOKENS } from '../addresses.js';
+import { GroupName } from '../parts/group-name.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -46,7 +47,7 @@ export function OwnSections({ own: { teams, ssoGroups, tokens, sessions } }: { o
                 {owns.slice(0, MAX_SHOWN).map((group, index) => (
                   <>
                     {index === 0 ? '' : ', '}
-                    {group.includes('*') ? <code>{group}</code> : <a href={at(groupPath(group))}>{group}</a>}
+                    <GroupName group={group} path={groupPath(group)} />
                   </>
                 ))}
                 <More of={owns} />

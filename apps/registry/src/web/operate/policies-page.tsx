@@ -2,7 +2,7 @@ import type { Diagnostic, PolicyResult } from '@krmhub/api/model';
 import { type TrustChange, verdictLabel } from '@krmhub/catalog';
 import { OPERATE_POLICIES } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
-import { Reference, Text } from '../parts/text.js';
+import { NamePart, QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
@@ -110,7 +110,7 @@ function Effects({
           {trust.slice(0, MAX_CHANGES).map(({ group, signatures, trusted, distrusted }) => (
             <li>
               <b>
-                <Text value={group} max={253} />
+                <NamePart value={group} />
               </b>
               {signatures === undefined ? '' : `: signatures are ${signatures}`}
               {trusted.length === 0 ? '' : '; trusts '}
@@ -127,10 +127,10 @@ function Effects({
             {changed} {changed === 1 ? 'release gets' : 'releases get'} another verdict:
           </p>
           <ul>
-            {changes.slice(0, MAX_CHANGES).map(({ group, kind, release, before, after }) => (
+            {changes.slice(0, MAX_CHANGES).map((change) => (
               <li>
-                <Reference value={`${group}/${kind}@${release}`} />: {verdictLabel(before)}, then{' '}
-                {verdictLabel(after)}
+                <QualifiedName name={change} />: {verdictLabel(change.before)}, then{' '}
+                {verdictLabel(change.after)}
               </li>
             ))}
           </ul>

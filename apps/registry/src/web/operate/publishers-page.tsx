@@ -1,16 +1,11 @@
-import {
-  provider as findProvider,
-  isPublisherExpired,
-  publisherTarget,
-  type TrustedPublisher,
-} from '@krmhub/catalog';
+import { provider as findProvider, isPublisherExpired, type TrustedPublisher } from '@krmhub/catalog';
 import { CI_PROVIDERS } from '@krmhub/schema';
 import type { PropsWithChildren } from 'hono/jsx';
 import { docsPath, OPERATE_PUBLISHERS, publishersPath, removePublisherPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
-import { Reference, Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
@@ -62,7 +57,7 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
       {added === undefined ? null : (
         <Banner tone="good" title="The workflow may publish">
           <p>
-            <Text value={publisherTarget(added)} max={300} />. It must do so before{' '}
+            <QualifiedName name={added} />. It must do so before{' '}
             {added.pendingUntil === undefined ? null : <Time at={added.pendingUntil} />}.
           </p>
         </Banner>
@@ -112,7 +107,7 @@ function PublisherItem({ publisher, isOver }: { publisher: TrustedPublisher; isO
     <li id={id}>
       <div class="operate-head">
         <h2>
-          <Reference value={publisherTarget(publisher)} max={300} />
+          <QualifiedName name={publisher} />
         </h2>
         <Label>{title}</Label>
         {pendingUntil === undefined ? null : (
@@ -164,7 +159,7 @@ function PublisherItem({ publisher, isOver }: { publisher: TrustedPublisher; isO
           Remove
           <span class="unseen">
             {' '}
-            <Text value={publisherTarget(publisher)} max={300} />
+            <QualifiedName name={publisher} />
           </span>
         </summary>
         <p>The workflow gets no token any more, and those that it has are revoked at once.</p>

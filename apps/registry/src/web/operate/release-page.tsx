@@ -1,10 +1,9 @@
 import type { ConsumerCounts, DeprecationRecord, LifecycleAction, ReleaseHead } from '@krmhub/catalog';
-import { formatReplacement } from '@krmhub/schema';
 import { lackingRights } from '../../http/auth/authorize.js';
 import { operateReleasePath, releasePath, takedownPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { ReleaseName } from '../parts/release-name.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -183,7 +182,7 @@ function Undo({
         <Text value={sentence(mark.reason)} max={1_000} />{' '}
         {mark.replacement === undefined ? null : (
           <>
-            Use <Text value={formatReplacement(mark.replacement)} max={500} />.{' '}
+            Use <QualifiedName name={{ ...mark.replacement, release: mark.replacement.releases }} />.{' '}
           </>
         )}
         <span class="quiet">

@@ -95,11 +95,12 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
   const { store, site } = deps;
 
   /** Returns the name of a release only if it was taken down, whatever the URL says. */
-  const takenDownName = async (text: string): Promise<string | undefined> => {
+  const takenDownName = async (text: string): Promise<ReleaseName | undefined> => {
     const { name } = namedThing(parseSearch(text));
     if (name?.release === undefined) return undefined;
-    const takedowns = await store.takedowns(name.group, name.kind);
-    return takedowns.some(({ release }) => release === name.release) ? text : undefined;
+    const { group, kind, release } = name;
+    const takedowns = await store.takedowns(group, kind);
+    return takedowns.some((one) => one.release === release) ? { group, kind, release } : undefined;
   };
 
   pages.page(RELEASE_PAGE_ROUTES.operateReleases, {}, async (c, { query: { name: typed = '', gone } }) => {

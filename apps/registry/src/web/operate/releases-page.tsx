@@ -3,7 +3,7 @@ import { operateReleasePath, RELEASES } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { ReleaseName } from '../parts/release-name.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -13,7 +13,7 @@ export interface ReleasesPageData {
   fn?: FunctionRecord | undefined;
   problem?: string | undefined;
   /** The release that was just taken down. */
-  takenDown?: string | undefined;
+  takenDown?: { group: string; kind: string; release: string } | undefined;
 }
 
 /** Newest releases of a function; older ones have the page of their name. */
@@ -27,7 +27,7 @@ export function ReleasesPage({ shown: { typed, fn, problem, takenDown } }: { sho
       {takenDown === undefined ? null : (
         <Banner tone="good" title="The release was taken down">
           <p>
-            <Text value={takenDown} max={500} /> is no longer served.
+            <QualifiedName name={takenDown} /> is no longer served.
           </p>
         </Banner>
       )}

@@ -133,7 +133,7 @@ function Refused({ copy: { invalid, invalidEntries } }: { copy: Copy }) {
             {group === undefined && kind === undefined ? (
               `Entry ${entry}`
             ) : (
-              <Text value={`${group ?? ''}/${kind ?? ''}`} max={320} />
+              <Reference value={`${group ?? ''}/${kind ?? ''}`} max={320} />
             )}
             : <Text value={message} max={500} />
           </li>

@@ -4,7 +4,7 @@ import { operateReleasePath, takedownPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Digest } from '../parts/digest.js';
 import { ReleaseName } from '../parts/release-name.js';
-import { Text } from '../parts/text.js';
+import { QualifiedName, Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
@@ -22,6 +22,8 @@ export interface TakedownPageData {
 
 /** Maximum number of items of each list. */
 const MAX_ITEMS = 100;
+/** Maximum number of releases that keep a blob. */
+const MAX_KEEPERS = 5;
 
 /** Asks for a confirmation, and names everything that a takedown deletes. */
 export function TakedownPage({
@@ -114,9 +116,9 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
       <h2 id="effects">What it deletes</h2>
       <h3>{takedowns.length === 1 ? 'Release' : 'Releases with the same bytes'}</h3>
       <ul>
-        {takedowns.slice(0, MAX_ITEMS).map(({ group, kind, release }) => (
+        {takedowns.slice(0, MAX_ITEMS).map((takedown) => (
           <li>
-            {group}/{kind}@{release}
+            <QualifiedName name={takedown} />
           </li>
         ))}
         <More count={takedowns.length} />
@@ -130,14 +132,14 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
               <>
                 {' '}
                 is kept, because{' '}
-                <Text
-                  value={keptBy
-                    .slice(0, 5)
-                    .map(({ group, kind, release }) => `${group}/${kind}@${release}`)
-                    .join(', ')}
-                  max={1_000}
-                />{' '}
-                also {keptBy.length === 1 ? 'uses' : 'use'} it
+                {keptBy.slice(0, MAX_KEEPERS).map((release, index) => (
+                  <>
+                    {index === 0 ? '' : ', '}
+                    <QualifiedName name={release} />
+                  </>
+                ))}
+                {keptBy.length > MAX_KEEPERS ? ` and ${keptBy.length - MAX_KEEPERS} more` : ''} also{' '}
+                {keptBy.length === 1 ? 'uses' : 'use'} it
               </>
             )}
           </li>
@@ -164,7 +166,7 @@ function Effects({ preview: { takedowns, blobs, withdrawn, repositories } }: { p
           <ul>
             {repositories.slice(0, MAX_ITEMS).map((repository) => (
               <li>
-                <Text value={repository} max={300} />
+                <Reference value={repository} max={300} />
               </li>
             ))}
             <More count={repositories.length} />

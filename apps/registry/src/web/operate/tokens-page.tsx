@@ -5,7 +5,7 @@ import { NEW_TOKEN, operateEventsPath, revokeTokenPath, TOKENS } from '../addres
 import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
+import { NameList, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { FirstTokenBanner } from './first-token-banner.js';
@@ -92,13 +92,13 @@ export function TokenRights({ token: { scopes, groups, repositories, team, user 
       {ofGroups ? (
         <>
           {' '}
-          for <Text value={named(groups, 'every group')} />
+          for <Globs globs={groups} all="every group" />
         </>
       ) : null}
       {isLimitedBy(scopes, 'repositories') ? (
         <>
           ; {scopes.includes('push') ? 'pushes to' : 'reads'}{' '}
-          <Text value={named(repositories, 'every repository')} />
+          <Globs globs={repositories} all="every repository" />
         </>
       ) : null}
       {team === undefined ? null : `; at most what the team ${team} may do`}
@@ -171,8 +171,6 @@ export function TokenTimes({ token }: { token: Token }) {
 
 const MAX_NAMED = 10;
 
-function named(globs: readonly string[], all: string): string {
-  if (globs.includes('*')) return all;
-  const more = globs.length - MAX_NAMED;
-  return globs.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+function Globs({ globs, all }: { globs: readonly string[]; all: string }) {
+  return <NameList values={globs.includes('*') ? [all] : globs} max={MAX_NAMED} />;
 }

@@ -1,5 +1,6 @@
 import { groupPath, publishersPath } from '../addresses.js';
-import { Text } from '../parts/text.js';
+import { GroupName } from '../parts/group-name.js';
+import { NamePart, QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
@@ -19,7 +20,7 @@ export function WaitingSection({ waiting: { claims, publishers, names } }: { wai
         {claims.slice(0, MAX_SHOWN).map(({ group, team, problem, endsAt, proof }) => (
           <li>
             <b>
-              <a href={at(groupPath(group))}>{group}</a>
+              <GroupName group={group} path={groupPath(group)} />
             </b>
             : the proof that the team <Text value={team} max={100} /> owns it is missing. Without it, the team
             owns the group until <Time at={endsAt} />.
@@ -30,10 +31,10 @@ export function WaitingSection({ waiting: { claims, publishers, names } }: { wai
             </p>
           </li>
         ))}
-        {publishers.slice(0, MAX_SHOWN).map(({ id, target, endsAt, isOver }) => (
+        {publishers.slice(0, MAX_SHOWN).map(({ id, group, kind, endsAt, isOver }) => (
           <li>
             <b>
-              <Text value={target} max={300} />
+              <QualifiedName name={{ group, kind }} />
             </b>
             : no workflow has used the <a href={at(`${publishersPath()}#${id}`)}>trusted publisher</a> yet.{' '}
             {isOver ? (
@@ -50,7 +51,7 @@ export function WaitingSection({ waiting: { claims, publishers, names } }: { wai
         {names.slice(0, MAX_SHOWN).map(({ group, reason, by, at: time }) => (
           <li>
             <b>
-              <Text value={group} max={300} />
+              <NamePart value={group} />
             </b>
             : the registry rejected a release of <Text value={by} max={100} /> at <Time at={time} />.
             <p class="quiet">

@@ -1,10 +1,8 @@
 import type { Owner } from '@krmhub/api/owner-model';
 import { PROOF_TEXTS } from '@krmhub/catalog/access/owner-text';
-import { searchPath } from '../addresses.js';
+import { GroupName } from '../parts/group-name.js';
 import { Label } from '../parts/label.js';
-import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
-import { useSite } from '../site.js';
 
 /** Groups of a list. The API has all. */
 const MAX_GROUPS = 200;
@@ -30,17 +28,6 @@ export function GroupList({ groups }: { groups: readonly Owner[] }) {
       ))}
       {groups.length > MAX_GROUPS ? <li>and {groups.length - MAX_GROUPS} more in the JSON</li> : null}
     </ul>
-  );
-}
-
-/** A pattern has no functions of its own to search. */
-function GroupName({ group }: { group: string }) {
-  const { at } = useSite();
-  if (group.includes('*')) return <Text value={group} max={300} />;
-  return (
-    <a href={at(searchPath({ group: [group] }))}>
-      <Text value={group} max={300} />
-    </a>
   );
 }
 

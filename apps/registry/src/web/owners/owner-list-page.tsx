@@ -4,7 +4,7 @@ import { docsPath, OWNERS, ownerPath, ownersPath, searchPath } from '../addresse
 import { counted } from '../counted.js';
 import { Empty } from '../parts/empty.js';
 import { Pages } from '../parts/pages.js';
-import { Text } from '../parts/text.js';
+import { NameList, Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { proofsOf } from './group-list.js';
 import type { TeamView } from './owners-by-team.js';
@@ -49,14 +49,7 @@ export function OwnerListPage({
                 </a>
               </h2>
               <p class="found-description">
-                <Text
-                  value={groups
-                    .slice(0, MAX_GROUPS)
-                    .map(({ group }) => group)
-                    .join(', ')}
-                  max={800}
-                />
-                {groups.length > MAX_GROUPS ? ` and ${groups.length - MAX_GROUPS} more` : ''}
+                <NameList values={groups.map(({ group }) => group)} max={MAX_GROUPS} />
               </p>
               <ul class="found-facts">
                 <li>team {team}</li>

@@ -1,20 +1,6 @@
-import { NamePart } from './text.js';
+import { QualifiedName } from './text.js';
 
 /** Name of a release in a heading, which breaks after its group. */
-export function ReleaseName({
-  name: { group, kind, release },
-}: {
-  name: { group: string; kind: string; release: string };
-}) {
-  return (
-    <>
-      <span class="function-group">
-        <NamePart value={`${group}/`} />
-      </span>
-      <wbr />
-      <NamePart value={`${kind}@`} />
-      <wbr />
-      {release}
-    </>
-  );
+export function ReleaseName({ name }: { name: { group: string; kind: string; release: string } }) {
+  return <QualifiedName name={name} groupClass="function-group" />;
 }

@@ -39,15 +39,53 @@ export function NamePart({ value }: { value: string }) {
   return pieces.length === 1 ? pieces : <span class="word">{pieces}</span>;
 }
 
-/** A group, its slash, and a kind. */
-export function QualifiedName({ name: { group, kind } }: { name: { group: string; kind: string } }) {
+/** A name of a function or a release, as a message has it. */
+interface Named {
+  group: string;
+  kind?: string | undefined;
+  /** A release, or a range of releases. */
+  release?: string | undefined;
+}
+
+/** A group; with a kind, the name of a function; with a release, that of a release. */
+export function QualifiedName({
+  name: { group, kind, release },
+  groupClass = 'found-group',
+}: {
+  name: Named;
+  groupClass?: string;
+}) {
+  if (kind === undefined) return <NamePart value={group} />;
   return (
     <>
-      <span class="found-group">
+      <span class={groupClass}>
         <NamePart value={`${group}/`} />
       </span>
       <wbr />
-      <NamePart value={kind} />
+      {release === undefined ? (
+        <NamePart value={kind} />
+      ) : (
+        <>
+          <NamePart value={`${kind}@`} />
+          <wbr />
+          {release}
+        </>
+      )}
+    </>
+  );
+}
+
+/** Groups or patterns in a line, and how many more there are. */
+export function NameList({ values, max }: { values: readonly string[]; max: number }) {
+  return (
+    <>
+      {values.slice(0, max).map((value, index) => (
+        <>
+          {index === 0 ? '' : ', '}
+          <NamePart value={value} />
+        </>
+      ))}
+      {values.length > max ? ` and ${values.length - max} more` : ''}
     </>
   );
 }

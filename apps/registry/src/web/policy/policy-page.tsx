@@ -8,20 +8,23 @@ import {
   type TrustedSigner,
 } from '@krmhub/catalog';
 import type { SourceRequirements } from '@krmhub/schema';
-import { POLICIES, policyPath, searchPath } from '../addresses.js';
+import { POLICIES, policyPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
 import { Empty } from '../parts/empty.js';
+import { GroupName } from '../parts/group-name.js';
 import { Label } from '../parts/label.js';
-import { Text } from '../parts/text.js';
+import { NameList, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
 /** Maximum number of listed signers; the API has all. */
 const MAX_SIGNERS = 100;
 const MAX_GROUPS = 50;
+/** Groups of a policy in the list. */
+const MAX_LISTED_GROUPS = 10;
 
 export type AppliedPolicies = Pick<AppliedDocument, 'appliedAt' | 'appliedBy'>;
 
@@ -50,7 +53,7 @@ export function PolicyListPage({ policies }: { policies: readonly SigningPolicy[
               </h2>
               <ul class="found-facts">
                 <li>
-                  groups <Text value={groups.join(', ')} max={300} />
+                  groups <NameList values={groups} max={MAX_LISTED_GROUPS} />
                 </li>
                 {releases === undefined ? null : (
                   <li>
@@ -151,18 +154,11 @@ function SignerList({
 }
 
 function Groups({ groups }: { groups: readonly string[] }) {
-  const { at } = useSite();
   return (
     <ul class="plain-list">
       {groups.slice(0, MAX_GROUPS).map((group) => (
         <li>
-          {group.includes('*') ? (
-            <Text value={group} />
-          ) : (
-            <a href={at(searchPath({ group: [group] }))}>
-              <Text value={group} />
-            </a>
-          )}
+          <GroupName group={group} />
         </li>
       ))}
       {groups.length > MAX_GROUPS ? <li class="quiet">and {groups.length - MAX_GROUPS} more</li> : null}

@@ -1,6 +1,6 @@
 import type { Event } from '@krmhub/catalog';
 import { EVENTS } from '@krmhub/schema';
-import { NamePart, Text } from '../parts/text.js';
+import { QualifiedName, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 
@@ -46,14 +46,7 @@ function Subject({
 }) {
   const { at } = useSite();
   if (group !== undefined && kind !== undefined && release !== undefined) {
-    const name = (
-      <>
-        <NamePart value={`${group}/`} />
-        <wbr />
-        <NamePart value={`${kind}@`} />
-        {release}
-      </>
-    );
+    const name = <QualifiedName name={{ group, kind, release }} />;
     if (type === 'release.taken-down') return name;
     return <a href={at(path({ group, kind, release }))}>{name}</a>;
   }

@@ -1,4 +1,5 @@
-import { ShortSigner } from '../parts/signer.js';
+import type { FacetName } from '@krmhub/schema/facets';
+import { FacetText } from '../parts/facet-text.js';
 import { useSite } from '../site.js';
 import type { FacetValue, FacetView } from './search-view.js';
 
@@ -9,16 +10,16 @@ export function Facets({ views }: { views: readonly FacetView[] }) {
     <details class="facets">
       <summary>Filter</summary>
       <nav aria-label="Filters">
-        {views.map(({ title, first, more }) => (
+        {views.map(({ name, title, first, more }) => (
           <section class="facet">
             <h2>{title}</h2>
-            <Values values={first} />
+            <Values facet={name} values={first} />
             {more.length === 0 ? null : (
               <details class="facet-more">
                 <summary>
                   {more.length} more<span class="unseen"> of {title}</span>
                 </summary>
-                <Values values={more} />
+                <Values facet={name} values={more} />
               </details>
             )}
           </section>
@@ -28,7 +29,7 @@ export function Facets({ views }: { views: readonly FacetView[] }) {
   );
 }
 
-function Values({ values }: { values: readonly FacetValue[] }) {
+function Values({ facet, values }: { facet: FacetName; values: readonly FacetValue[] }) {
   const { at } = useSite();
   return (
     <ul>
@@ -36,7 +37,7 @@ function Values({ values }: { values: readonly FacetValue[] }) {
         <li>
           <a href={at(path)} rel="nofollow" aria-current={isChosen ? 'true' : undefined}>
             <span class="facet-value">
-              <ShortSigner value={text} max={80} />
+              <FacetText facet={facet} value={text} max={80} />
               {isChosen ? <span class="unseen"> – remove</span> : null}
             </span>
             {count === undefined ? null : <span class="facet-count">{count.toLocaleString('en')}</span>}

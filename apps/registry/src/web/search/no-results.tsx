@@ -1,6 +1,7 @@
 import type { SearchResult } from '@krmhub/api/model';
 import type { FacetCount } from '@krmhub/catalog';
 import { HOME, searchPath } from '../addresses.js';
+import { FacetText } from '../parts/facet-text.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { chips, type Search } from './search-view.js';
@@ -30,11 +31,11 @@ export function NoResults({
     <div class="empty">
       {asked.length === 1 ? null : (
         <ul>
-          {asked.map(({ title, value, path }) => (
+          {asked.map(({ facet, title, value, path }) => (
             <li>
               {title.toLowerCase()}{' '}
               <strong>
-                <Text value={value} max={200} />
+                <FacetText facet={facet} value={value} max={200} />
               </strong>
               {' – '}
               <a href={at(path)} rel="nofollow">

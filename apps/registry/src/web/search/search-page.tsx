@@ -1,6 +1,7 @@
 import type { SearchResult } from '@krmhub/api/model';
 import type { FacetCount } from '@krmhub/catalog';
 import { searchPath } from '../addresses.js';
+import { FacetText } from '../parts/facet-text.js';
 import { Pages } from '../parts/pages.js';
 import { SearchBox } from '../parts/search-box.js';
 import { Text } from '../parts/text.js';
@@ -91,10 +92,10 @@ function Chips({ chips: all }: { chips: readonly Chip[] }) {
   const { at } = useSite();
   return (
     <ul class="chips" aria-label="Filters">
-      {all.map(({ title, value, path }) => (
+      {all.map(({ facet, title, value, path }) => (
         <li>
           <a class="chip" href={at(path)} rel="nofollow">
-            <span class="chip-title">{title}</span> <Text value={value} max={60} />
+            <span class="chip-title">{title}</span> <FacetText facet={facet} value={value} max={60} />
             <span class="chip-remove" aria-hidden="true">
               ×
             </span>

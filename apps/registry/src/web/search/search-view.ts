@@ -41,6 +41,7 @@ export interface FacetValue {
 }
 
 export interface FacetView {
+  name: FacetName;
   title: string;
   /** The selected values, and the most frequent. */
   first: FacetValue[];
@@ -49,6 +50,8 @@ export interface FacetView {
 
 /** A filter or the text of the search, with the search without this filter. */
 export interface Chip {
+  /** Absent for the text of the search. */
+  facet?: FacetName;
   title: string;
   value: string;
   path: string;
@@ -68,7 +71,7 @@ export function facetViews(search: Search, { facets, total }: SearchResult): Fac
     const isOne = chosen.length === 0 && values.length === 1 && values[0]?.count === total;
     if (values.length === 0 || isOne || values.every(({ count = 0 }) => count === 0)) return [];
     const shown = Math.max(MAX_FACET_VALUES, chosen.length);
-    return [{ title, first: values.slice(0, shown), more: values.slice(shown) }];
+    return [{ name, title, first: values.slice(0, shown), more: values.slice(shown) }];
   });
 }
 
@@ -118,6 +121,7 @@ export function chips(search: Search, { facets }: SearchResult): Chip[] {
       : [{ title: 'Text', value: q, path: searchPath(firstPage({ ...search, q: undefined })) }]),
     ...FACETS.flatMap(({ name, title }) =>
       (search[name] ?? []).map((value) => ({
+        facet: name,
         title,
         value: findValue(facets, name, value)?.text ?? facetText(name, value),
         path: pathWithout(search, name, value),
