@@ -1,6 +1,6 @@
 /** Characters of a name that fit in one line of a heading on a phone. */
 const MAX_WHOLE = 22;
-/** Characters between two places. */
+/** Characters between two places, at least. */
 const MIN_PIECE = 4;
 
 const PLACES = /(?<=[^/]\/)(?=[^/])|(?<=[\w)>}][.:@=,_])(?=[\w<{])|(?<=[a-z\d])(?=[A-Z])/;
@@ -12,11 +12,13 @@ const PLACES = /(?<=[^/]\/)(?=[^/])|(?<=[\w)>}][.:@=,_])(?=[\w<{])|(?<=[a-z\d])(
 export function breakablePieces(name: string, maxWhole = MAX_WHOLE): string[] {
   if (name.length <= maxWhole) return [name];
   const pieces: string[] = [];
-  for (const piece of name.split(PLACES)) {
-    const last = pieces.at(-1);
-    if (last !== undefined && Math.min(last.length, piece.length) < MIN_PIECE) {
-      pieces[pieces.length - 1] = last + piece;
-    } else pieces.push(piece);
+  let piece = '';
+  for (const part of name.split(PLACES)) {
+    piece += part;
+    if (piece.length < MIN_PIECE) continue;
+    pieces.push(piece);
+    piece = '';
   }
+  if (piece !== '') pieces.push((pieces.pop() ?? '') + piece);
   return pieces;
 }
