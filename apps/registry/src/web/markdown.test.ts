@@ -43,8 +43,10 @@ describe('renderMarkdown', () => {
     const listed = renderMarkdown(table, new Map(), place).html;
     expect(listed).toContain('<table class="stacked">');
     expect(listed.replaceAll('\n', '')).toContain(
-      '<tr><td>1</td><td data-title="b">2</td><td class="cell-right" data-title="c">3</td><td></td></tr>',
+      '<tr><td data-title="a">1</td><td data-title="b">2</td><td class="cell-right" data-title="c">3</td><td></td></tr>',
     );
+    const untitled = renderMarkdown(table.replace('a', ' '), new Map(), place).html;
+    expect(untitled).toContain('<td>1</td>\n<td data-title="b">2</td>');
     const three = table.replaceAll(/ [d-] ?\||---\|$/gm, '');
     for (const other of [renderMarkdown(three, new Map(), place), renderMarkdown(table)])
       expect(other.html).not.toMatch(/stacked|data-title/);

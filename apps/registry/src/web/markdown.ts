@@ -228,7 +228,7 @@ export function headingId(text: string): string {
 /** Columns of a table that a phone cannot show side by side. */
 const MANY_COLUMNS = 4;
 
-/** Marks tables of many columns, and writes the title of its column into each cell after the first. */
+/** Marks tables of many columns, and writes the title of its column into each cell that has one, and text. */
 function labelCells(tokens: Token[], { place }: State): void {
   if (place.hasLists !== true) return;
   let [table, titles, column]: [Token | undefined, string[], number] = [undefined, [], 0];
@@ -240,7 +240,8 @@ function labelCells(tokens: Token[], { place }: State): void {
     const title = titles[column++];
     if (titles.length < MANY_COLUMNS) continue;
     table!.meta = 'stacked';
-    if (column > 1 && tokens[index + 1]?.content !== '') token.attrSet('data-title', title ?? '');
+    if (title !== undefined && title !== '' && tokens[index + 1]?.content !== '')
+      token.attrSet('data-title', title);
   }
 }
 

@@ -71,13 +71,13 @@ const PROBLEM = 'application/problem+json';
 function Responses({ responses }: Pick<NamedOperation, 'responses'>) {
   const all = Object.entries(responses);
   const failures = all.filter(([, { content }]) => content?.[PROBLEM] !== undefined);
+  const successes = all.filter(([, { content }]) => content?.[PROBLEM] === undefined);
   const problem = failures[0]?.[1].content?.[PROBLEM]?.schema;
   return (
     <>
-      <ul class="plain-list responses">
-        {all
-          .filter(([, { content }]) => content?.[PROBLEM] === undefined)
-          .map(([status, { description, content = {} }]) => (
+      {successes.length === 0 ? null : (
+        <ul class="plain-list responses">
+          {successes.map(([status, { description, content = {} }]) => (
             <li>
               <strong>{status}</strong> <TextWithCode value={description} />{' '}
               {Object.entries(content).map(([mediaType, { schema }]) => (
@@ -87,19 +87,22 @@ function Responses({ responses }: Pick<NamedOperation, 'responses'>) {
               ))}
             </li>
           ))}
-      </ul>
+        </ul>
+      )}
       {problem === undefined ? null : (
         <p class="quiet">
           Failures, as <code>{PROBLEM}</code> <SchemaType schema={problem} />:
         </p>
       )}
-      <ul class="plain-list responses">
-        {failures.map(([status, { description }]) => (
-          <li>
-            <strong>{status === 'default' ? 'other' : status}</strong> <TextWithCode value={description} />
-          </li>
-        ))}
-      </ul>
+      {failures.length === 0 ? null : (
+        <ul class="plain-list responses">
+          {failures.map(([status, { description }]) => (
+            <li>
+              <strong>{status === 'default' ? 'other' : status}</strong> <TextWithCode value={description} />
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
 }

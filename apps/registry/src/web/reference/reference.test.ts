@@ -60,6 +60,10 @@ describe('the reference of the HTTP API', () => {
     }
   });
 
+  it('has no empty list', () => {
+    for (const [path, text] of pages) expect(text, path).not.toMatch(/<ul[^>]*><\/ul>/);
+  });
+
   it('has unique ids, and a target for each link', () => {
     let links = 0;
     for (const [path, text] of pages) {
