@@ -239,7 +239,7 @@ describe('the lifecycle of a release', () => {
     const replacement = { group: 'example.com', kind: 'Replaced', releases: '>1.0.0' };
     await mark('Replaced', '1.0.0', 'deprecate', 'outdated', replacement);
     expect((await page('/functions/example.com/Replaced/releases/1.0.0')).text).toMatch(
-      /Use <a href="[^"]*\/functions\/example.com\/Replaced">example.com\/Replaced@&gt;1.0.0<\/a> instead/,
+      /Use <a href="[^"]*\/functions\/example.com\/Replaced"><span class="found-group">example.com\/<\/span><wbr\/>Replaced@<wbr\/>&gt;1.0.0<\/a> instead/,
     );
     await mark('Replaced', '1.0.0', 'undeprecate', 'not outdated');
     const restored = (await page('/functions/example.com/Replaced/releases/1.0.0')).text;

@@ -116,7 +116,9 @@ describe('a takedown', () => {
   it('names everything that goes, asks, and takes it down', async () => {
     const browser = await signedIn(registry);
     const page = await browser.text(`${OF}/1.2.0/takedown`);
-    expect(page).toContain('<li>example.com/SetLabels@1.2.0</li>');
+    expect(page).toContain(
+      '<li><span class="found-group">example.com/</span><wbr/>SetLabels@<wbr/>1.2.0</li>',
+    );
     expect(page).toContain((await stored('1.2.0'))!.digest);
     expect(page).toContain('Withdrawn snapshots');
     expect(page).toContain('You cannot undo a takedown');

@@ -56,29 +56,33 @@ function Overview({ document, parts }: { document: ApiDocument; parts: readonly 
       {parts.map(({ name, title, operations, schemas }) => (
         <section aria-labelledby={`tag-${name}`}>
           <h2 id={`tag-${name}`}>{title}</h2>
-          <ul class="operations">
-            {operations.map((operation) => (
-              <li>
-                <OperationName operation={operation}>
-                  <Moved part={name} id={operationId(operation)}>
-                    <code>
-                      <Reference value={operation.path} />
-                    </code>
-                  </Moved>
-                </OperationName>
-              </li>
-            ))}
-          </ul>
+          {operations.length === 0 ? null : (
+            <ul class="operations">
+              {operations.map((operation) => (
+                <li>
+                  <OperationName operation={operation}>
+                    <Moved part={name} id={operationId(operation)}>
+                      <code>
+                        <Reference value={operation.path} />
+                      </code>
+                    </Moved>
+                  </OperationName>
+                </li>
+              ))}
+            </ul>
+          )}
           {operations.length === 0 || schemas.length === 0 ? null : <h3>Schemas</h3>}
-          <ul class="tags">
-            {schemas.map((schema) => (
-              <li>
-                <Moved part={name} id={schemaId(schema)}>
-                  <code>{schema}</code>
-                </Moved>
-              </li>
-            ))}
-          </ul>
+          {schemas.length === 0 ? null : (
+            <ul class="tags">
+              {schemas.map((schema) => (
+                <li>
+                  <Moved part={name} id={schemaId(schema)}>
+                    <code>{schema}</code>
+                  </Moved>
+                </li>
+              ))}
+            </ul>
+          )}
         </section>
       ))}
     </>

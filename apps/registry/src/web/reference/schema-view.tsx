@@ -88,7 +88,7 @@ export function SchemaRules({ schema }: { schema: ApiSchema }) {
 /** The fields of an object. Fields of objects inside it follow each field. */
 export function SchemaFields({ schema, document }: { schema: ApiSchema; document: ApiDocument }) {
   const fields = objectFields(schema, document);
-  if (fields === undefined) {
+  if (fields === undefined || !hasKeys(fields.properties)) {
     return (
       <p>
         <SchemaType schema={schema} />

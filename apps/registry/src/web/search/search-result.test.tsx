@@ -61,7 +61,7 @@ describe('a function in a list', () => {
     expect(long).toContain(
       '<span class="word">functions.<wbr/>platform.<wbr/>example.<wbr/>com/</span></a><wbr/>',
     );
-    expect(long).toContain('<span class="word">Enforce<wbr/>LabelsOn<wbr/>Namespaces</span></a>');
+    expect(long).toContain('<span class="word">Enforce<wbr/>Labels<wbr/>OnNamespaces</span></a>');
     expect(html({})).not.toContain('class="word"');
   });
 
