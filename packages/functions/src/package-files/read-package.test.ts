@@ -138,7 +138,7 @@ describe('readPackage', () => {
   cannot read bytes.yaml:1:2: it is not UTF-8 text
   ${one}
   cannot read twice.yaml:${configMap('b').split('\n').length}:1: the key "kind" occurs twice
-  cannot read unclosed.yaml:2:1: did not find expected node content`,
+  cannot read unclosed.yaml:2:1: did not find expected node content; the [ in line 1, column 4 is not closed`,
       hint: expect.stringContaining('--skip-unreadable'),
     });
     for (const name of ['bytes.yaml', 'twice.yaml', 'unclosed.yaml']) rmSync(path.join(folder, name));

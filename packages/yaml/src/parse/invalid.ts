@@ -1,4 +1,5 @@
 import { YamlError } from '../error.js';
+import { findUnclosed, placeOf } from './unclosed.js';
 
 /** The text cannot be parsed. Lines and columns count from 1; the caller adds the name of the file. */
 export class YamlProblem extends Error {
@@ -53,8 +54,18 @@ export function invalidYaml(
   const line = text.split('\n', row)[row - 1] ?? '';
   const { column = Math.max(line.search(/\S/), 0) + 1 } = problem;
   const place = isFile ? `${name}:${row + rowsBefore}:${column}` : `${name}: line ${row + rowsBefore}`;
-  return new YamlError(`cannot read ${place}: ${reason}`, {
+  return new YamlError(`cannot read ${place}: ${reason}${unclosedText(problem, text, rowsBefore)}`, {
     cause: problem,
     hint,
   });
+}
+
+/** What is not closed, and where it was opened: behind it can be many lines. */
+function unclosedText(problem: YamlProblem, text: string, rowsBefore: number): string {
+  const unclosed = findUnclosed(problem, text);
+  if (unclosed === undefined) return '';
+  const { opened, wrongEnd } = unclosed;
+  const { row, column } = placeOf(text, opened);
+  const end = wrongEnd === undefined ? 'not closed' : `closed with ${wrongEnd}`;
+  return `; the ${text[opened]} in line ${row + rowsBefore}, column ${column} is ${end}`;
 }

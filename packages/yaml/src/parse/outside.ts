@@ -4,3 +4,7 @@
 export const OUTSIDE_BRACES = 'a line is outside of the open braces';
 export const OUTSIDE_BRACKETS = 'a line is outside of the open brackets';
 export const OUTSIDE_QUOTES = 'a line is outside of the open quotes';
+
+export function isOutside(reason: string): boolean {
+  return [OUTSIDE_BRACES, OUTSIDE_BRACKETS, OUTSIDE_QUOTES].includes(reason);
+}

@@ -146,6 +146,28 @@ describe('a text that kpt misreads or cannot read', () => {
   });
 });
 
+describe('a text with something that is not closed', () => {
+  it.each([
+    ['a: {b: [c, d\n', "2:1: did not find expected ',' or ']'; the [ in line 1, column 8 is not closed"],
+    ['a: {b: [c, d}\n', "1:13: did not find expected ',' or ']'; the [ in line 1, column 8 is closed with }"],
+    [
+      'x: y\n---\na: {\nb: ]\n',
+      '4:4: did not find expected node content; the { in line 3, column 4 is closed with ]',
+    ],
+    ['a: {b: c\n...\n', "2:1: did not find expected ',' or '}'; the { in line 1, column 4 is not closed"],
+    ['a: ["b", "c\n', 'found unexpected end of stream; the " in line 1, column 10 is not closed'],
+  ])('names where it was opened: %j', (text, message) => {
+    expect(() => readResources(text, 'test.yaml')).toThrow(message);
+  });
+
+  it.each([
+    ['{\n  "a": "x"\n  "b": 2\n}\n', "did not find expected ',' or '}'"],
+    ['a: [b, , c]\n', 'did not find expected node content'],
+  ])('is not said where only a comma is wrong: %j', (text, reason) => {
+    expect(() => readResources(text, 'test.yaml')).toThrow(new RegExp(`: ${reason}$`));
+  });
+});
+
 describe('a last quote at the start of a line, as go-yaml writes it', () => {
   it.each([
     ["a: 'b\n\n'\nc: d\n", { a: 'b\n', c: 'd' }],

@@ -1,5 +1,6 @@
 import type { YamlProblem } from '../parse/invalid.js';
-import { OUTSIDE_BRACES, OUTSIDE_BRACKETS, OUTSIDE_QUOTES } from '../parse/outside.js';
+import { isOutside } from '../parse/outside.js';
+import { findUnclosed, isDocumentMark, placeOf } from '../parse/unclosed.js';
 import type { Offsets } from './locate.js';
 
 const TAB = 'a tab is used for indentation; YAML allows only spaces';
@@ -8,6 +9,10 @@ const ESCAPE = 'this escape does not exist in double-quoted strings';
 const QUOTE = 'a quoted string is not closed';
 const LIST = 'a list in brackets is not closed with ]';
 const MAPPING = 'a mapping in braces is not closed with }';
+const UNCLOSED: Readonly<Record<string, { open: string; closed: string }>> = {
+  '[': { open: LIST, closed: 'a list in brackets is closed' },
+  '{': { open: MAPPING, closed: 'a mapping in braces is closed' },
+};
 const OR_INDENTATION = ', or a line in it is not indented';
 const BLOCK_HEADER = 'only an indentation digit, + or - may follow | or >';
 const PROPERTY = 'a tag or anchor needs a space after it';
@@ -39,16 +44,28 @@ const MAX_KEY_LENGTH = 1_024;
 
 /** The code, the message, and the offsets of a syntax error in the text. */
 export function describeSyntaxError(
-  { reason, range = [0, 1], opened }: YamlProblem,
+  problem: YamlProblem,
   text: string,
 ): { code: 'yaml/syntax' | 'yaml/non-string-key'; message: string; offsets: Offsets } {
+  const { reason, range = [0, 1] } = problem;
   const [start, end] = range;
   const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
   const isFirst = /^ *$/.test(before);
   const character = text[start];
   const at = (message: string, offsets = range) => ({ code: 'yaml/syntax', message, offsets }) as const;
-  // What is not closed is named where it was opened: behind it can be many lines.
-  const unclosed = (message: string) => at(message, opened === undefined ? range : [opened, opened + 1]);
+  const unclosed = findUnclosed(problem, text);
+  if (unclosed !== undefined) {
+    const { opened, wrongEnd } = unclosed;
+    const isUnindented = isOutside(reason) && !isDocumentMark(text, start);
+    const { open, closed } = UNCLOSED[text[opened] ?? ''] ?? { open: QUOTE, closed: '' };
+    // It is named where it was opened: behind it can be many lines.
+    const place = text.slice(opened, start).includes('\n') ? ` in line ${placeOf(text, start).row}` : '';
+    const message =
+      wrongEnd === undefined
+        ? open
+        : `${closed} with ${wrongEnd}${place}, not with ${wrongEnd === ']' ? '}' : ']'}`;
+    return at(message + (isUnindented ? OR_INDENTATION : ''), [opened, opened + 1]);
+  }
   const emptyKey = {
     code: 'yaml/non-string-key',
     message: 'an empty key is not a string',
@@ -77,25 +94,11 @@ export function describeSyntaxError(
     case "did not find expected ',' or ']'":
     case "did not find expected ',' or '}'": {
       const isList = reason.endsWith("']'");
-      if (character === undefined || character === (isList ? '}' : ']'))
-        return unclosed(isList ? LIST : MAPPING);
       const where = isFirst ? 'before this line' : 'between two items';
       return at(`a comma is missing ${where}${isFirst ? `, or ${isList ? LIST : MAPPING}` : ''}`);
     }
-    case OUTSIDE_BRACES:
-      return unclosed(MAPPING + OR_INDENTATION);
-    case OUTSIDE_BRACKETS:
-      return unclosed(LIST + OR_INDENTATION);
-    case OUTSIDE_QUOTES:
-      return unclosed(QUOTE + OR_INDENTATION);
-    case 'found unexpected end of stream':
-    case 'found unexpected document indicator':
-      return unclosed(QUOTE);
     case 'did not find expected node content':
-      if (character === ':') return emptyKey;
-      if (character === undefined)
-        return unclosed(opened !== undefined && text[opened] === '[' ? LIST : MAPPING);
-      return at(unexpected(character));
+      return character === ':' ? emptyKey : at(unexpected(character));
     default:
       return at(BY_REASON[reason] ?? (UNEXPLAINED.test(reason) ? 'unexpected token' : reason));
   }
