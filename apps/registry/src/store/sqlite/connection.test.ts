@@ -216,6 +216,35 @@ describe('migrations', () => {
     later.close();
   });
 
+  it.each([
+    ['tables of its own', '', 'it has no tables of a registry'],
+    [
+      'migrations of its own',
+      "CREATE TABLE __drizzle_migrations (hash, created_at); INSERT INTO __drizzle_migrations VALUES ('a', 1)",
+      'krmhub knows none of its migrations',
+    ],
+  ])('of another program with %s are not touched', async (_, sql, reason) => {
+    const client = new Database(file);
+    client.exec(`CREATE TABLE bookmarks (url); ${sql}`);
+    client.close();
+    const before = readFileSync(file);
+    const problem = {
+      code: 'unavailable',
+      message: `the database ${file} is of another program: ${reason}`,
+      hint: expect.stringContaining('--data'),
+    };
+    await expect(openSqliteStore(file)).rejects.toMatchObject(problem);
+    expect(() => openDatabaseState(file)).toThrow(expect.objectContaining(problem));
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('that are not there are no registry of an older version', () => {
+    writeFileSync(file, '');
+    expect(() => openDatabaseState(file)).toThrow(
+      expect.objectContaining({ code: 'unavailable', message: `no registry found: ${file} is empty` }),
+    );
+  });
+
   it('of a newer program are rejected, and the database stays as it is', async () => {
     await (await openSqliteStore(file)).close();
     const client = new Database(file);

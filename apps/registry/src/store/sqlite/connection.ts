@@ -77,10 +77,11 @@ export function openConnection(file: string, { isMove = false } = {}): Connectio
   let client: BetterSqlite3.Database | undefined;
   try {
     client = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+    refuseForeignTables(client, file);
+    refuseUnknownMigrations(client, file);
     client.pragma('journal_mode = WAL');
     prepareClient(client);
     const db = drizzle(client);
-    refuseUnknownMigrations(client, file);
     if (!isMove) refuseMoved(sqliteMark(client));
     prepareMigrations(client);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
@@ -299,6 +300,23 @@ export function lockFile(file: string): BetterSqlite3.Database {
   }
 }
 
+/** Rejects a database of another program, before anything is changed in it. Returns whether it has tables. */
+export function refuseForeignTables(client: BetterSqlite3.Database, file: string): boolean {
+  const tables = client
+    .prepare<[], string>(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'`)
+    .pluck()
+    .all();
+  if (tables.length === 0) return false;
+  if (tables.includes('__drizzle_migrations')) return true;
+  throw foreignDatabase(file, 'it has no tables of a registry');
+}
+
+function foreignDatabase(file: string, reason: string): KrmhubError {
+  return new KrmhubError('unavailable', `the database ${file} is of another program: ${reason}`, {
+    hint: 'Nothing was changed. Set the data folder of a registry with --data or KRMHUB_DATA.',
+  });
+}
+
 /** Rejects a database with unknown migrations: a newer program made them, and this one could damage its tables. */
 export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: string): void {
   const table = client
@@ -309,6 +327,7 @@ export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: st
   const known = new Set(readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).map(({ hash }) => hash));
   const unknown = applied.filter((hash) => !known.has(hash)).length;
   if (unknown === 0) return;
+  if (unknown === applied.length) throw foreignDatabase(file, 'krmhub knows none of its migrations');
   throw new KrmhubError(
     'unavailable',
     `the database ${file} is newer than this version of krmhub: ${unknown} of ${applied.length} migrations are unknown`,

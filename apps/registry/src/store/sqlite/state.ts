@@ -15,6 +15,7 @@ import {
   BUSY_TIMEOUT_MS,
   type Connection,
   MIGRATIONS_FOLDER,
+  refuseForeignTables,
   refuseUnknownMigrations,
 } from './connection.js';
 import { Database } from './driver.js';
@@ -37,16 +38,14 @@ export interface DatabaseState {
  */
 export function openDatabaseState(file: string): DatabaseState {
   if (!isThere(file)) {
-    throw new KrmhubError('unavailable', `no registry found: ${file} is missing`, {
-      hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',
-    });
+    throw noRegistry(`${file} is missing`);
   }
   let client: BetterSqlite3.Database | undefined;
   try {
     client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     client.exec('BEGIN');
     // The first read sets the state that the transaction sees.
-    client.prepare('SELECT count(*) FROM sqlite_schema').get();
+    if (!refuseForeignTables(client, file)) throw noRegistry(`${file} is empty`);
     refuseUnknownMigrations(client, file);
     refuseMissingMigrations(client, file);
     return databaseState(client);
@@ -85,12 +84,16 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
 }
 
 function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): void {
-  const tables = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '__drizzle_migrations'`).get();
-  const applied =
-    tables === undefined ? 0 : client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();
+  const applied = client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();
   if (applied === readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).length) return;
   throw new KrmhubError('unavailable', `the database ${file} is not migrated yet`, {
     hint: 'Nothing was changed. To check it or back it up before, use the version that last served it. To upgrade it, stop the registry and run `krmhub migrate`, or start this version of krmhub.',
+  });
+}
+
+function noRegistry(problem: string): KrmhubError {
+  return new KrmhubError('unavailable', `no registry found: ${problem}`, {
+    hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',
   });
 }
 
