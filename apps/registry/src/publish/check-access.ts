@@ -111,15 +111,10 @@ async function findActor(
 
 /** Names the most similar actor: teams are often written without their prefix. */
 function nearActor(rules: AccessRules, tokens: readonly TokenRecord[], text: string): string {
-  const team = suggest(
-    text,
-    rules.document.teams.map(({ name }) => name),
-  );
-  const near =
-    team === undefined
-      ? suggest(text, ['anonymous', 'internal', ...tokens.map(({ name }) => name)])
-      : `team:${team}`;
-  return near === undefined ? '' : `Did you mean ${near}? `;
+  const teams = rules.document.teams.map(({ name }) => name);
+  const near = suggest(text, [...teams, 'anonymous', 'internal', ...tokens.map(({ name }) => name)]);
+  if (near === undefined) return '';
+  return `Did you mean ${teams.includes(near) ? 'team:' : ''}${near}? `;
 }
 
 function userProblem(user: UserRecord, current: UserRecord): string | undefined {

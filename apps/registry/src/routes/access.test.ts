@@ -276,10 +276,11 @@ describe('a check of access', () => {
     ['gren', 'Did you mean team:green? '],
     ['Anonymous', 'Did you mean anonymous? '],
     ['deploi', 'Did you mean deploy? '],
+    ['greedy', 'Did you mean greed? '],
     ['somebody-else', ''],
   ])('names the actor that may be meant by %s', async (actor, near) => {
     await apply(OWNED);
-    await registry.token({ name: 'deploy' });
+    for (const name of ['deploy', 'greed']) await registry.token({ name });
     const { status, body } = await check(actor, 'read', 'example.com');
     expect([status, body.detail]).toEqual([404, `token "${actor}" not found`]);
     expect(body.hint).toBe(

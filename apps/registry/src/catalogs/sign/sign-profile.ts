@@ -5,11 +5,11 @@ import { readSnapshotDigests, verifySnapshot } from '@krmhub/signing/verify-snap
 import type { SnapshotArtifacts } from '../../store/artifacts/artifact-store.js';
 import { catalogRepository } from '../../store/artifacts/repositories.js';
 import type { StoredProfile } from '../../store/profile-store.js';
-import { type SigningDeps, signMore } from './sign-snapshot.js';
+import { type SigningKeys, signMore } from './sign-snapshot.js';
 
 export interface ProfileSigningDeps {
-  store: Pick<SnapshotArtifacts, 'renewSignature'> & SignatureReader & ManifestReader;
-  signing: Pick<SigningDeps, 'keys'>;
+  store: SnapshotArtifacts & SignatureReader & ManifestReader;
+  signing: SigningKeys;
 }
 
 type SignedProfile = Pick<StoredProfile, 'profile' | 'digest' | 'report'>;

@@ -27,8 +27,12 @@ import type { RegistryKeys } from './registry-keys.js';
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
-export interface SigningDeps {
+/** The keys with which a registry signs. */
+export interface SigningKeys {
   keys: RegistryKeys;
+}
+
+export interface SigningDeps extends SigningKeys {
   clock: () => Date;
   /** Days for which a signature states that its snapshot is the newest. */
   validDays: number;
@@ -74,7 +78,7 @@ export async function signSnapshot(
  * client asked for a profile of it.
  */
 export async function signMore(
-  { keys }: Pick<SigningDeps, 'keys'>,
+  { keys }: SigningKeys,
   { claim, digests }: { claim: SnapshotClaim; digests: ReadonlyMap<string, string> },
   signedAt: string,
   more: Readonly<Record<string, string>>,

@@ -24,11 +24,7 @@ export const OVERVIEW_ROUTES = {
 } as const;
 
 export interface OverviewDeps {
-  store: SourceReader &
-    CatalogReader &
-    TokenReader &
-    Pick<UserSessions, 'sessionsOfUser'> &
-    WaitingDeps['store'];
+  store: SourceReader & CatalogReader & TokenReader & UserSessions & WaitingDeps['store'];
   clock: () => Date;
   config: UserSettings & WaitingDeps['config'];
   snapshotBuilder: ObservableBuilder;
