@@ -1,5 +1,11 @@
-import type { YamlProblem } from './invalid.js';
 import { isOutside } from './outside.js';
+
+/** What a parser reports of an invalid text, as YamlProblem has it. */
+interface Reported {
+  reason: string;
+  range?: readonly [start: number, end: number] | undefined;
+  opened?: number | undefined;
+}
 
 /** A bracket, brace, or quote that is not closed where a text is invalid. */
 export interface Unclosed {
@@ -15,7 +21,7 @@ const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
 
 /** Returns what is not closed, if that is what is wrong. */
 export function findUnclosed(
-  { reason, range = [0, 1], opened }: YamlProblem,
+  { reason, range = [0, 1], opened }: Reported,
   text: string,
 ): Unclosed | undefined {
   if (opened === undefined) return undefined;
