@@ -21,8 +21,14 @@ export interface BuildMetrics {
   retainCatalogs(names: readonly string[]): void;
 }
 
+/** Metrics of syncs. */
+export interface SyncMetrics {
+  /** `outcome` is the result of a sync: changed, unchanged, or a problem. */
+  refresh(catalog: string, source: string, outcome: string): void;
+}
+
 /** Metrics of the registry. Consumers declare only the methods that they call. */
-export interface Metrics extends StatementMetrics, BuildMetrics {
+export interface Metrics extends StatementMetrics, BuildMetrics, SyncMetrics {
   /** `route` is the path template, so that the number of time series is bounded. */
   request(method: string, route: string, status: number, seconds: number): void;
   /** Returns a counter of cached responses. They are not timed, because timing costs more than the response. */
@@ -32,8 +38,6 @@ export interface Metrics extends StatementMetrics, BuildMetrics {
   signatureExpires(catalog: string, at: number): void;
   /** A line was not logged because its client sends too many requests. */
   logLineDropped(): void;
-  /** `outcome` is the result of a sync: changed, unchanged, or a problem. */
-  refresh(catalog: string, source: string, outcome: string): void;
   /** A request to the S3-compatible store; `outcome` is its status, or `failed` without a response. */
   countRequest(operation: string, outcome: string): void;
   /** A read of a blob from the local cache of that store. */

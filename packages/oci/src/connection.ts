@@ -52,10 +52,14 @@ export interface Content {
   open(): AsyncIterable<Uint8Array>;
 }
 
-export interface Exchange {
+/** One HTTP request. */
+interface Message {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   headers?: Record<string, string>;
   body?: Content;
+}
+
+export interface Exchange extends Message {
   /** Actions of the requested token scope; `catalog` is the list of repositories. */
   actions: 'pull' | 'pull,push' | 'catalog';
   /** Another repository to pull from. */
@@ -230,10 +234,7 @@ export class Connection {
     }
   }
 
-  async #exchange(
-    url: URL,
-    { method, headers, body }: Pick<Exchange, 'method' | 'headers' | 'body'>,
-  ): Promise<Omit<RegistryResponse, 'isOwn'>> {
+  async #exchange(url: URL, { method, headers, body }: Message): Promise<Omit<RegistryResponse, 'isOwn'>> {
     if (!/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
       throw this.#unexpected(`it points to ${printable(url.href)}, which is not a valid URL`);
     }

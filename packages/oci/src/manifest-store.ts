@@ -8,13 +8,17 @@ import type { OciDigest } from './digest.js';
 export type BlobPlace = 'artifacts' | 'rows' | 'releases' | 'forms' | 'signatures';
 
 /** A blob of a repository. */
-export interface RepositoryBlob {
+/** A blob of a repository, and where its bytes are. */
+export interface StoredBlob {
   digest: OciDigest;
   /** sha256 digest that names the file. */
   file: `sha256:${string}`;
   place: BlobPlace;
   /** Bytes. */
   size: number;
+}
+
+export interface RepositoryBlob extends StoredBlob {
   /** RFC 3339, UTC: when it was last pushed, mounted, or reported to a pushing client as existing. */
   seenAt: string;
 }
@@ -57,8 +61,23 @@ export interface Change {
   quota?: number;
 }
 
+/** Reads small blobs, which are rows. */
+export interface BlobRowReader {
+  /**
+   * Returns the bytes of a blob of any repository that are a row, by its file; undefined for others. Rejects with
+   * `internal` if they do not match.
+   */
+  rowBytes(file: `sha256:${string}`): Promise<Uint8Array | undefined>;
+}
+
+/** Finds files of blobs that are not needed. */
+export interface UnreferencedFileFinder {
+  /** Returns the files that no repository has in `artifacts`. */
+  findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
+}
+
 /** Reads the repositories of an OCI registry. */
-export interface ManifestReader {
+export interface ManifestReader extends BlobRowReader, UnreferencedFileFinder {
   /** By tag or digest. */
   manifest(
     repository: string,
@@ -81,17 +100,28 @@ export interface ManifestReader {
   /** Names after `after` in code unit order. */
   repositories(after: string, limit: number): Promise<string[]>;
   blob(repository: string, digest: OciDigest): Promise<RepositoryBlob | undefined>;
-  /**
-   * Returns the bytes of a blob of any repository that are a row, by its file; undefined for others. Rejects with
-   * `internal` if they do not match.
-   */
-  rowBytes(file: `sha256:${string}`): Promise<Uint8Array | undefined>;
   /** Reports whether a manifest of the repository references the digest. */
   isReferenced(repository: string, digest: OciDigest): Promise<boolean>;
   /** Bytes of blobs and manifests together; 0 for an unknown repository. */
   countBytes(repository: string): Promise<number>;
-  /** Returns the files that no repository has in `artifacts`. */
-  findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
+}
+
+/** Deletes what nothing references any more. */
+export interface UnreferencedContent {
+  /**
+   * Examines up to `limit` blobs after `after`, and deletes those that no manifest references and that were not seen
+   * since `seenBefore`. Returns the last examined blob; undefined at the end.
+   */
+  deleteUnreferencedBlobs(options: {
+    seenBefore: string;
+    after: BlobPosition;
+    limit: number;
+  }): Promise<{ forgotten: number; last: BlobPosition | undefined }>;
+  /**
+   * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of
+   * a reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
+   */
+  deleteUntaggedManifests(options: { pushedBefore: string; at: string }): Promise<number>;
 }
 
 /**
@@ -99,7 +129,7 @@ export interface ManifestReader {
  * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test
  * is test/contracts/manifest-store.ts.
  */
-export interface ManifestStore extends ManifestReader {
+export interface ManifestStore extends ManifestReader, UnreferencedContent {
   /**
    * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with
    * UnknownReferences if the repository lacks a digest of `needed`, with `gone` if referenced content was taken down,
@@ -121,20 +151,6 @@ export interface ManifestStore extends ManifestReader {
   touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
   /** Deletes a blob that no manifest references. */
   deleteBlob(repository: string, digest: OciDigest, change: Change): Promise<'deleted' | 'unknown' | 'named'>;
-  /**
-   * Examines up to `limit` blobs after `after`, and deletes those that no manifest references and that were not seen
-   * since `seenBefore`. Returns the last examined blob; undefined at the end.
-   */
-  deleteUnreferencedBlobs(options: {
-    seenBefore: string;
-    after: BlobPosition;
-    limit: number;
-  }): Promise<{ forgotten: number; last: BlobPosition | undefined }>;
-  /**
-   * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of
-   * a reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
-   */
-  deleteUntaggedManifests(options: { pushedBefore: string; at: string }): Promise<number>;
 }
 
 /** A manifest references content that its repository does not have. */

@@ -44,7 +44,7 @@ export * from './documents/replacement.js';
 export type { Signer, SourceField, SourceIdentity, SourceRequirements } from './documents/signer.js';
 export * from './documents/snapshot.js';
 export * from './documents/source-problem.js';
-export type { Takedown, TakenDownSigner, Withdrawal } from './documents/takedown.js';
+export type { Takedown, TakenDownSigner, Withdrawal, WithdrawalReason } from './documents/takedown.js';
 export type { ImageReference } from './images/image-reference.js';
 export { ociDigest, parseImageReference } from './images/image-reference.js';
 export {

@@ -28,4 +28,10 @@ export const RESOURCE_LIMITS = {
 /** Levels of a value with those of its aliases. A document without aliases has at most 200. */
 export const MAX_LEVELS = 1000;
 
+/** What every reader of YAML counts. */
+export interface NestingLimits {
+  maxDepth: number;
+  maxMappingKeys: number;
+}
+
 export type YamlLimits = { [Name in keyof typeof YAML_LIMITS]: number };

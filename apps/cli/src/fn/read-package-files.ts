@@ -13,7 +13,7 @@ import type { FnSettings } from './settings.js';
  * A Kptfile that cannot be read is reported in the words of kpt.
  */
 export async function readPackageFiles(
-  io: Pick<Io, 'cwd' | 'stderr'>,
+  io: Io,
   folder: string,
   { skipsUnreadable }: Pick<FnSettings, 'skipsUnreadable'>,
 ): Promise<Package> {

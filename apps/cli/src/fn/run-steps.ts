@@ -16,7 +16,7 @@ export interface StepsResult {
 }
 
 interface StepsSession extends Pick<FnSession, 'progress' | 'signal'> {
-  settings: Pick<FnSettings, 'format'>;
+  settings: FnSettings;
   packagePath?: string;
 }
 

@@ -66,7 +66,7 @@ export async function writeOutput(io: Io, request: WriteRequest): Promise<FileCh
 }
 
 /** Says which files could not be edited as they should be: one line for each. */
-export async function printNotes(io: Pick<Io, 'stderr'>, { notes: files }: PlannedWrite): Promise<void> {
+export async function printNotes(io: Io, { notes: files }: PlannedWrite): Promise<void> {
   for (const { path: at, notes } of files) {
     const [first, ...others] = notes.map(describeNote);
     const more = others.length === 0 ? '' : `, and ${plural(others.length, 'other note')}`;

@@ -20,7 +20,7 @@ const UNKNOWN: ReadonlySet<string> = new Set([
 
 /** Counts the packages that use a function; undefined if the registry does not tell this user. */
 export async function readConsumers(
-  client: Pick<RegistryClient, 'functionConsumers'>,
+  client: RegistryClient,
   { group, kind }: FunctionName,
 ): Promise<FunctionConsumers | undefined> {
   try {
@@ -37,7 +37,7 @@ export async function readConsumers(
  */
 export async function withConsumers<Plans>(
   io: Io,
-  client: Pick<RegistryClient, 'functionConsumers'>,
+  client: RegistryClient,
   submissions: readonly Submission[],
   plan: () => Promise<Plans>,
 ): Promise<Plans> {

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from './io.js';
 
 /** Returns a signal that is aborted when the user stops the command. */
-export function watchForStop(io: Pick<Io, 'waitForStop'>, what: string): AbortSignal {
+export function watchForStop(io: Io, what: string): AbortSignal {
   const controller = new AbortController();
   void io.waitForStop().then(() => {
     controller.abort(new KrmhubError('unavailable', what, { hint: 'Run the same command again.' }));

@@ -63,7 +63,7 @@ export async function addPublisher(io: Io, target: string, options: AddOptions):
 }
 
 /** Tokens of workflows name the registry by its public URL. */
-async function warnWithoutAudience(io: Io, client: Pick<RegistryClient, 'oidcAudience'>): Promise<void> {
+async function warnWithoutAudience(io: Io, client: RegistryClient): Promise<void> {
   try {
     await client.oidcAudience();
   } catch (error) {

@@ -14,7 +14,7 @@ export async function attachBundle(
   client: OciClient,
   target: RepositoryReference,
   options: {
-    subject: Pick<Descriptor, 'mediaType' | 'digest' | 'size'>;
+    subject: Descriptor;
     bundle: Uint8Array;
     predicateType: string;
     created: Date;

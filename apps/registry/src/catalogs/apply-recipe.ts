@@ -8,14 +8,14 @@
  */
 
 import type { ApplyResult } from '@krmhub/api/model';
-import type { CatalogReader, Recipe, SnapshotStore } from '@krmhub/catalog';
+import type { CatalogReader, CatalogSources, Recipe, RecipeSource, RecipeStore } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import type { Caller } from '../http/auth/caller.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { WakeableBuilder } from './build/catalog-builder.js';
 
 export interface StoreRecipeDeps {
-  store: CatalogReader & Pick<SnapshotStore, 'applyRecipe'>;
+  store: CatalogReader & RecipeStore;
   clock: () => Date;
 }
 
@@ -44,7 +44,7 @@ export const DEFAULT_CATALOG = 'default';
 
 interface SubmittedRecipe {
   text: string;
-  recipe: Pick<Recipe, 'name' | 'sources'>;
+  recipe: CatalogSources;
 }
 
 interface Application extends Caller {
@@ -109,7 +109,7 @@ export async function applyRecipe(
   if (!isApplied) await deps.refuseExposedSources(given.recipe);
   const outcome = await storeRecipe(deps, given, application);
   if (outcome !== 'unchanged') {
-    if (upstreamSources(given.recipe).length > 0) deps.refresher.wake();
+    if (upstreamSources(given.recipe.sources).length > 0) deps.refresher.wake();
     deps.snapshotBuilder.wake();
   }
   return outcome;
@@ -124,7 +124,7 @@ export function storeRecipe(
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
   { by, origin, expected }: Application,
 ): Promise<ApplyResult['outcome']> {
-  const sources = upstreamSources({ sources: all });
+  const sources = upstreamSources(all);
   const storeOnce = async () => {
     const current = await store.catalog(name);
     const deleted = current === undefined ? await store.deletedCatalog(name) : undefined;
@@ -153,7 +153,7 @@ export function storeRecipe(
 }
 
 /** Returns the sources that are upstream catalogs. */
-function upstreamSources({ sources }: Pick<Recipe, 'sources'>): { source: string; url: string }[] {
+function upstreamSources(sources: readonly RecipeSource[]): { source: string; url: string }[] {
   return sources.flatMap(({ name, catalog }) =>
     catalog === undefined ? [] : [{ source: name, url: catalog.url }],
   );

@@ -19,9 +19,9 @@ import { storedRecipe } from './stored-recipe.js';
  * consumers may still trust it.
  */
 export interface DeleteCatalogDeps {
-  bytesLock: Pick<BytesLock, 'exclusively'>;
+  bytesLock: BytesLock;
   store: CatalogReader & CatalogDeletions;
-  newestSnapshots: Pick<NewestSnapshots, 'clear'>;
+  newestSnapshots: NewestSnapshots;
   clock: () => Date;
   config: { catalogRestoreDays?: number };
   refuseExposedSources: ApplyRecipeDeps['refuseExposedSources'];

@@ -119,10 +119,17 @@ export function bundleList(policies: readonly SigningPolicy[], release: ReleaseH
 }
 
 /** What the registry says about releases: whose signatures it trusts, and who owns groups. */
-export interface Judges {
+/** Judges signatures. */
+export interface SignatureJudge {
   trust: { readonly policies: readonly SigningPolicy[] };
+}
+
+/** Knows who owns a group. */
+export interface OwnerJudge {
   access: { readonly rules: AccessRules };
 }
+
+export interface Judges extends SignatureJudge, OwnerJudge {}
 
 /** Without the definition: responses contain it as it is stored. */
 export function releaseDetail(
@@ -203,7 +210,7 @@ export function servedEntry({ catalog, serial, versions }: ServedEntry): Omit<ap
  * its group only if all its versions are.
  */
 export function catalogFunction(
-  { access }: Pick<Judges, 'access'>,
+  { access }: OwnerJudge,
   { catalog, serial, digests }: SnapshotRecord,
   { group, versions }: CatalogEntryRow,
   releases: readonly ReleaseSummary[],

@@ -12,13 +12,13 @@ import {
 import type { FunctionName, Takedown } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
-import type { RegistryStore } from '../store/registry-store.js';
+import type { PublishStateReader } from '../store/registry-store.js';
 import type { Planner } from './planner.js';
 import { type ReviewDeps, reviewName } from './review-name.js';
 import type { Submission } from './submission.js';
 
 export interface PlanDeps extends ReviewDeps {
-  store: Pick<RegistryStore, 'publishState'> & FunctionReader & ReviewDeps['store'];
+  store: PublishStateReader & FunctionReader & ReviewDeps['store'];
   planner: Planner;
   clock: () => Date;
 }

@@ -25,6 +25,7 @@ import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
+import type { StoredAccess } from '../store/stored-access.js';
 
 type InputStore = SourceReader & EntryReader;
 
@@ -60,9 +61,7 @@ export function catalogInputsRoute(app: RegistryApp, deps: CatalogInputsDeps): v
   });
 }
 
-async function exportedAccess(
-  store: Pick<CatalogInputsDeps['store'], 'access' | 'ownerClaims'>,
-): Promise<NonNullable<CatalogInputs['access']>> {
+async function exportedAccess(store: StoredAccess): Promise<NonNullable<CatalogInputs['access']>> {
   const claims = (await store.ownerClaims()).map(({ group, team, proof }) => ({ group, team, proof }));
   return { claims, ...defined({ document: (await store.access())?.text }) };
 }

@@ -22,14 +22,14 @@ import { defined } from '@krmhub/schema/defined';
 import { LRUCache } from 'lru-cache';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { type Judges, releaseSummary } from '../http/presentation.js';
+import { releaseSummary, type SignatureJudge } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { findCatalog } from '../store/find-record.js';
 import type { Derive } from '../workers/derive/derivation.js';
 import { type PlannedChanges, planChanges, releaseComparer } from './release-changes.js';
 
-interface CatalogReleasesDeps extends Pick<Judges, 'trust'> {
+interface CatalogReleasesDeps extends SignatureJudge {
   derive: Derive;
   store: CatalogReader & EntryReader & FunctionReader;
 }

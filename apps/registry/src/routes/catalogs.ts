@@ -35,7 +35,7 @@ type CatalogDeps = Authority &
   DeleteCatalogDeps & {
     store: CatalogReader & SourceReader & EventStore & AuditStore;
     refresher: CatalogRefresher;
-    snapshotBuilder: Pick<CatalogBuilder, 'buildNow' | 'wake' | 'waitFor' | 'pause' | 'resume'>;
+    snapshotBuilder: CatalogBuilder;
     config: PublicAddress;
   };
 

@@ -23,7 +23,7 @@ import type { KnownAccess } from '../http/auth/request-actor.js';
 import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { Judges } from '../http/presentation.js';
+import type { SignatureJudge } from '../http/presentation.js';
 import { type PublicAddress, requestedUrl } from '../http/public-address.js';
 import { type FindStore, findFunction } from '../store/find-record.js';
 import type { Derivation } from '../workers/derive/derivation.js';
@@ -35,7 +35,7 @@ const MAX_FUNCTIONS = 20;
 /** Definitions in memory at the same time. */
 const BATCH = 20;
 
-interface RenovateDeps extends Pick<Judges, 'trust'> {
+interface RenovateDeps extends SignatureJudge {
   store: FindStore & SearchReader;
   access: KnownAccess;
   derived: DerivedDocuments;

@@ -26,13 +26,13 @@ import {
 } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { catalogFunction, type Judges, snapshotSummary } from '../http/presentation.js';
+import { catalogFunction, type OwnerJudge, snapshotSummary } from '../http/presentation.js';
 import { storedJsonResponse, toJson, withMember } from '../http/stored-json.js';
 import { findCatalog } from '../store/find-record.js';
 import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
-interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps, Pick<Judges, 'access'> {
+interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps, OwnerJudge {
   store: SnapshotStore & FunctionReader;
   documents: CatalogDocuments;
   newestResponses: NewestResponses;

@@ -33,7 +33,7 @@ type SourceDeps = Authority &
   SyncSourceDeps & {
     store: SourceStore & FunctionReader & CatalogReader;
     derived: DerivedDocuments;
-    config: Pick<FetchSettings, 'sourceCredentials'>;
+    config: FetchSettings;
     /** Copies of the upstream catalogs. */
     sourceCopies: BlobBytes;
   };

@@ -1,10 +1,10 @@
-import type { AuditStore, ConsumerStore } from '@krmhub/catalog';
+import type { AuditPruner, ConsumerPruner } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { RepeatedWork } from '../workers/processes/repeated-work.js';
 
 export interface AuditKeeperDeps {
-  store: Pick<AuditStore, 'auditHead' | 'pruneAudit'> & Pick<ConsumerStore, 'deleteConsumers'>;
+  store: AuditPruner & ConsumerPruner;
   clock: () => Date;
   log: Log;
   config: {

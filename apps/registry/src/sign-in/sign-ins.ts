@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ssoGroups, type UserRecord, type UserStore } from '@krmhub/catalog';
+import { ssoGroups, type UserConfirmer, type UserReader, type UserRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { LRUCache } from 'lru-cache';
@@ -30,7 +30,7 @@ const KEY_BYTES = 32;
 const MAX_CLAIMS = 1_000;
 
 export interface SignInDeps {
-  store: SignInStore & Pick<UserStore, 'user' | 'confirmUser'>;
+  store: SignInStore & UserReader & UserConfirmer;
   signIn: SignInProviders;
   clock: () => Date;
   log: Log;
@@ -241,7 +241,7 @@ function lastProblem({ refusal }: Held): KrmhubError {
  * be: with a provider that is open to anybody, anybody could fill the database.
  */
 export function confirmUser(
-  { store, signIn }: { store: Pick<UserStore, 'confirmUser'>; signIn: SignInProviders },
+  { store, signIn }: { store: UserConfirmer; signIn: SignInProviders },
   provider: IdentityProvider,
   { user }: Confirmation,
   { at, ...how }: { at: number; isSignIn: boolean; maxUsers?: number | undefined },

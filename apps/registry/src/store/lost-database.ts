@@ -50,7 +50,7 @@ export function findLostRows(paths: DataPaths, { events }: { events: number }): 
  */
 export async function refuseLostFiles(
   paths: DataPaths,
-  store: Pick<RegistryStore, 'lastEvent' | 'namesFile' | 'setting'>,
+  store: RegistryStore,
   { hasFolders }: { hasFolders: boolean },
 ): Promise<void> {
   const problem = findLostRows(paths, { events: await store.lastEvent() });

@@ -5,7 +5,7 @@ import type { SharedDatabase } from '../workers/processes/shared-database.js';
 import type { PieceStore } from './blobs/s3/pieces.js';
 import type { DataPaths } from './data-folder.js';
 import type { RegistryStore } from './registry-store.js';
-import type { IndexCopies } from './search/follow/index-copies.js';
+import type { IndexDeleter } from './search/follow/index-copies.js';
 
 export interface OpenStoreOptions {
   /** The data folder: files there, and the search index of a database that is not SQLite. */
@@ -28,7 +28,7 @@ export interface OpenedStore {
    * Begins to fill the search index, from a copy if it is new, and to write copies while this process leads. Returns the
    * copies. Absent if search is part of the database.
    */
-  startSearchIndex?(pieces: PieceStore | undefined): Pick<IndexCopies, 'deleteAll'> | undefined;
+  startSearchIndex?(pieces: PieceStore | undefined): IndexDeleter | undefined;
   /** Includes changes in searches in the background; absent if the snapshot builder does so. */
   searchSoon?(): void;
   /** Returns why searches do not find all functions yet. Absent if search is part of the database. */

@@ -4,7 +4,7 @@
  */
 
 import type { ReadableBlobs } from '@krmhub/catalog';
-import type { ManifestReader } from '@krmhub/oci';
+import type { BlobRowReader } from '@krmhub/oci';
 import { onePiece, openBytes } from './release-files.js';
 
 /**
@@ -12,7 +12,7 @@ import { onePiece, openBytes } from './release-files.js';
  * only there; others read mostly blobs.
  */
 export function rowsLast<Blobs extends Partial<ReadableBlobs>>(
-  { rowBytes }: Pick<ManifestReader, 'rowBytes'>,
+  { rowBytes }: BlobRowReader,
   blobs: Blobs,
 ): Blobs {
   const reads: ReadableBlobs = {

@@ -45,6 +45,27 @@ export interface PublishState {
   takedowns: Takedown[];
 }
 
+/** Reads what publishing needs. */
+export interface PublishStateReader {
+  /** Returns what a publish depends on, with one read if nothing of it is there. */
+  publishState(group: string, kind: string): Promise<PublishState>;
+}
+
+/** Reads definitions and READMEs that are rows. */
+export interface FileRowReader {
+  /**
+   * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if
+   * they do not match the digest.
+   */
+  fileBytes(digest: Digest): Promise<Uint8Array | undefined>;
+}
+
+/** Knows whether rows name files. */
+export interface FileNameReader {
+  /** Reports whether a row names a file of this part of the data folder. */
+  namesFile(part: 'blobs' | 'artifacts'): Promise<boolean>;
+}
+
 /** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
   extends ArtifactStore,
@@ -69,16 +90,10 @@ export interface RegistryStore
     SettingStore,
     UploadStore,
     WordStore,
-    ManifestStore {
-  /** Returns what a publish depends on, with one read if nothing of it is there. */
-  publishState(group: string, kind: string): Promise<PublishState>;
-  /**
-   * Returns the exact bytes of a definition or a README that is a row; undefined for others. Rejects with `internal` if
-   * they do not match the digest.
-   */
-  fileBytes(digest: Digest): Promise<Uint8Array | undefined>;
-  /** Reports whether a row names a file of this part of the data folder. */
-  namesFile(part: 'blobs' | 'artifacts'): Promise<boolean>;
+    ManifestStore,
+    PublishStateReader,
+    FileRowReader,
+    FileNameReader {
   /** Resolves when everything that an earlier read could see is durable. Rejects if the disk fails. */
   durable(): Promise<void>;
   /** Rejects if the database cannot be written. */

@@ -6,13 +6,11 @@
 
 import type { OpenBlob, ReadableBlobs } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import type { RegistryStore } from './registry-store.js';
-
-type SmallFiles = Pick<RegistryStore, 'fileBytes'>;
+import type { FileRowReader } from './registry-store.js';
 
 /** Returns the blobs with reads that find rows first. Everything else is of the blobs only. */
 export function rowsFirst<Blobs extends Partial<ReadableBlobs>>(
-  { fileBytes }: SmallFiles,
+  { fileBytes }: FileRowReader,
   blobs: Blobs,
 ): Blobs {
   const reads: ReadableBlobs = {
@@ -34,7 +32,7 @@ export function rowsFirst<Blobs extends Partial<ReadableBlobs>>(
  * a row.
  */
 export function intactFirst<Blobs extends Partial<ReadableBlobs>>(
-  { fileBytes }: SmallFiles,
+  { fileBytes }: FileRowReader,
   blobs: Blobs,
 ): Blobs {
   const intactBlob = async (digest: Digest, damage: unknown) => {

@@ -1,6 +1,6 @@
 import {
   type AccessDocument,
-  type AccessReader,
+  type AccessDocumentReader,
   AccessRules,
   type AppliedDocument,
   type OwnerClaim,
@@ -38,7 +38,7 @@ export function readRules(
   return rules;
 }
 
-export type StoredAccess = Pick<AccessReader, 'access'> & OwnerClaimReader;
+export type StoredAccess = AccessDocumentReader & OwnerClaimReader;
 
 function readStoredAccess(text: string | undefined): AccessDocument | undefined {
   if (text === undefined) return undefined;

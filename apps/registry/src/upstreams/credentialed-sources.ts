@@ -1,7 +1,7 @@
 import {
   type AccessRules,
   type CatalogReader,
-  type Recipe,
+  type CatalogSources,
   readUpstreamAddress,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
@@ -11,10 +11,8 @@ import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { readCredentialsFile } from './credentials-file.js';
 import type { FetchSettings } from './source-fetcher.js';
 
-type NamedRecipe = Pick<Recipe, 'name' | 'sources'>;
-
 interface CredentialedDeps {
-  config: Pick<FetchSettings, 'sourceCredentials'>;
+  config: FetchSettings;
   access: { readonly rules: AccessRules };
 }
 
@@ -24,7 +22,7 @@ interface CredentialedDeps {
  */
 export async function exposedSources(
   { config: { sourceCredentials: file }, access }: CredentialedDeps,
-  { name, sources }: NamedRecipe,
+  { name, sources }: CatalogSources,
 ): Promise<string[]> {
   if (file === undefined || access.rules.namesCatalog(name)) return [];
   const hosts = new Set([...(await readCredentialsFile(file)).keys()].map(hostOf));
@@ -33,7 +31,7 @@ export async function exposedSources(
   );
 }
 
-async function refuseExposed(deps: CredentialedDeps, recipe: NamedRecipe): Promise<void> {
+async function refuseExposed(deps: CredentialedDeps, recipe: CatalogSources): Promise<void> {
   const [source] = await exposedSources(deps, recipe);
   if (source === undefined) return;
   throw new KrmhubError('conflict', `catalog ${recipe.name}: ${exposure(source)}`, {
@@ -45,7 +43,7 @@ async function refuseExposed(deps: CredentialedDeps, recipe: NamedRecipe): Promi
 export function exposureChecks(deps: CredentialedDeps & { store: CatalogReader }) {
   return {
     /** Rejects with `conflict` if a recipe has such sources. */
-    refuseExposedSources: (recipe: NamedRecipe) => refuseExposed(deps, recipe),
+    refuseExposedSources: (recipe: CatalogSources) => refuseExposed(deps, recipe),
     /**
      * Rejects with `conflict` if a catalog has such sources by the rules after a change, and not by those before. A
      * catalog that had them before does not block other changes: its report has a warning.

@@ -136,7 +136,7 @@ async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): 
 
 /** Stores the last rendered entries, in one transaction with the refresh unless that is large. */
 async function storeRefresh(
-  store: Pick<RefreshDeps['store'], 'storeEntries' | 'commitRefresh'>,
+  store: RefreshDeps['store'],
   refresh: SourceRefresh,
   rendered: readonly RenderedEntry[],
 ): Promise<Event | undefined> {

@@ -2,7 +2,7 @@
 
 import { KrmhubError } from '@krmhub/schema';
 import type { Log } from '../log.js';
-import type { Metrics, StatementMetrics } from '../metrics.js';
+import type { Metrics, StatementMetrics, SyncMetrics } from '../metrics.js';
 import type { DatabasePlace } from '../store/database-place.js';
 import { inThread } from '../workers/isolation/in-thread.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
@@ -32,7 +32,7 @@ export interface RefreshReports {
 export function refresherThread(
   options: RefreshThreadInput & {
     log: Log;
-    metrics: Pick<Metrics, 'refresh'> & StatementMetrics;
+    metrics: SyncMetrics & StatementMetrics;
     onChange(): void;
   },
 ): CatalogRefresher {

@@ -23,7 +23,7 @@ import { readSourceAddress, type SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../metrics.js';
+import type { SyncMetrics } from '../metrics.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import { CopySweep } from './copy-sweep.js';
 import { MinimumAgeScheduler } from './minimum-age.js';
@@ -33,7 +33,7 @@ import type { UpstreamReader } from './upstream-reader.js';
 export interface RefresherDeps extends RefreshDeps {
   reader: UpstreamReader;
   log: Log;
-  metrics: Pick<Metrics, 'refresh'>;
+  metrics: SyncMetrics;
   /** Called when catalogs must be built: something changed, or a catalog no longer waits for a source. */
   onChange(): void;
 }

@@ -5,21 +5,29 @@ import type { AccessRules, GrantTarget } from './access-rules.js';
 import type { UserIdentity } from './team-members.js';
 import type { WorkflowRun } from './trusted-publishers/check-claims.js';
 
-/** Who makes a request. */
-export interface Actor {
-  /** For messages and logs. */
-  name: string;
-  /** ID of its token. Absent for an anonymous client. */
-  id?: string;
+/** What a token permits. The rights of its team or its user bound it further. */
+export interface TokenLimits {
   scopes: readonly string[];
   /** Globs. */
   groups: readonly string[];
   /** Globs. */
   repositories: readonly string[];
+}
+
+/** What decides what an actor may read: the same for all that may read the same. */
+export interface ReadRights extends TokenLimits {
   /** The teams whose rights bound its own. Absent: a token of no team. Empty: a user who is in none. */
   teams?: readonly string[];
   /** Whether it sees what is internal. */
   isInside: boolean;
+}
+
+/** Who makes a request. */
+export interface Actor extends ReadRights {
+  /** For messages and logs. */
+  name: string;
+  /** ID of its token. Absent for an anonymous client. */
+  id?: string;
   /** Whether it is the run of a workflow: it publishes, and owns nothing. */
   isWorkflow?: boolean;
   /** Whether it is a person: it has what its teams give it, and nothing by the scopes alone. */
@@ -38,7 +46,9 @@ export const ANONYMOUS: Actor = {
 export const INSIDER: Actor = { ...ANONYMOUS, isInside: true };
 
 /** What of a token decides about its rights. */
-export interface ActingToken extends Pick<Actor, 'id' | 'name' | 'scopes' | 'groups' | 'repositories'> {
+export interface ActingToken extends TokenLimits {
+  id?: string;
+  name: string;
   team?: string;
   run?: WorkflowRun;
   user?: UserIdentity;
@@ -76,8 +86,8 @@ export type Decision =
   /** `lacks` are the missing rights, for a sentence such as "the token does not have …". */
   | { allowed: false; lacks: string[] };
 
-/** Returns what decides what an actor may read: the same for all that may read the same. */
-export function readRights({ scopes, groups, repositories, teams, isInside }: Actor): string {
+/** Returns the rights as one text. */
+export function readRights({ scopes, groups, repositories, teams, isInside }: ReadRights): string {
   return JSON.stringify([scopes, groups, repositories, teams, isInside]);
 }
 
@@ -162,7 +172,7 @@ function decideOnGroup(
   const lacks: string[] = [];
   const scope = action === 'own' ? 'publish' : action;
   if (!actor.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
-  if (!covers(actor, { group, kind })) lacks.push(`the group "${group}"`);
+  if (!covers(actor.groups, { group, kind })) lacks.push(`the group "${group}"`);
   if (isKnown && action === 'publish' && !actor.isWorkflow && rules.isTrustedOnly(group)) {
     lacks.push(`a trusted publisher, from which alone the group "${group}" takes releases`);
   }
@@ -254,7 +264,7 @@ function seen(
 /** Whether a token without a team may read something that is not public: its scopes are grants. */
 function reads({ scopes, groups, repositories }: Actor, object: Exclude<AccessObject, 'registry'>): boolean {
   if ('group' in object) {
-    return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && covers({ groups }, object);
+    return SCOPES_TO_READ.some((scope) => scopes.includes(scope)) && covers(groups, object);
   }
   if (!scopes.includes('read') && !scopes.includes('push')) return false;
   return matchesAny('catalog' in object ? naming(repositories) : repositories, repositoryOf(object));
@@ -279,7 +289,7 @@ function teamRight(
   if (!readsForTeam(scopes)) return undefined;
   // A catalog has functions of other groups than those that the token is for, so such a token must name it.
   const named = 'catalog' in object && !groups.includes('*') ? naming(repositories) : repositories;
-  const isCovered = 'group' in object ? covers({ groups }, object) : matchesAny(named, repositoryOf(object));
+  const isCovered = 'group' in object ? covers(groups, object) : matchesAny(named, repositoryOf(object));
   if (!isCovered) return undefined;
   for (const team of teams) {
     if (rules.team(team) === undefined) continue;
@@ -301,7 +311,7 @@ function toTeams({ teams, isUser }: Actor): string {
 
 /** Whether a token is for a group, or for a function of it. */
 function covers(
-  { groups }: Pick<Actor, 'groups'>,
+  groups: TokenLimits['groups'],
   { group, kind }: { group: string; kind?: string | undefined },
 ): boolean {
   return matchesAny(groups, group) || (kind !== undefined && isNamed(groups, `${group}/${kind}`));

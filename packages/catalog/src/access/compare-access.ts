@@ -11,6 +11,7 @@ import {
   can,
   INSIDER,
   readRights,
+  type TokenLimits,
   tokenActor,
 } from './can.js';
 import { accessObjectText } from './object-text.js';
@@ -287,7 +288,7 @@ const ANY_OTHER = '~';
  */
 export function comparedObjects(
   rules: readonly AccessRules[],
-  tokens: readonly Pick<Actor, 'groups'>[],
+  tokens: readonly TokenLimits[],
   names: KnownNames,
 ): ComparedObject[] {
   const documents = rules.map(({ document }) => document);

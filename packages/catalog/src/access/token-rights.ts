@@ -1,16 +1,13 @@
 import { sharedGlobs } from '@krmhub/schema';
 import { type Grant, type GrantObject, ROLES } from './access-document.js';
 import type { AccessRules } from './access-rules.js';
-import { type Actor, readsForTeam } from './can.js';
-
-/** What bounds the rights of a team in one of its tokens. */
-type Limits = Pick<Actor, 'scopes' | 'groups' | 'repositories'>;
+import { readsForTeam, type TokenLimits } from './can.js';
 
 /** Returns what a team lets one of its tokens do: what the team owns and may, within the limits of the token. */
 export function rightsWithin(
   rules: AccessRules,
   team: string,
-  limits: Limits,
+  limits: TokenLimits,
 ): { owns: string[]; grants: Omit<Grant, 'team'>[] } {
   const { owns, grants } = rules.rightsOf(team);
   return {
@@ -23,7 +20,7 @@ export function rightsWithin(
 }
 
 /** Returns what of a grant the scopes of a token permit: a token that may change something may also read it. */
-function permitted({ may, in: object }: Omit<Grant, 'team'>, { scopes }: Limits): Grant['may'] {
+function permitted({ may, in: object }: Omit<Grant, 'team'>, { scopes }: TokenLimits): Grant['may'] {
   const permits = (action: Grant['may'][number]): boolean => {
     if (action === 'read') return readsForTeam(scopes);
     if (!('group' in object)) return scopes.includes('push');
@@ -35,7 +32,7 @@ function permitted({ may, in: object }: Omit<Grant, 'team'>, { scopes }: Limits)
   return found.length === 0 && !isRole && permits('read') ? ['read'] : found;
 }
 
-function sharedObjects(object: GrantObject, limits: Limits): GrantObject[] {
+function sharedObjects(object: GrantObject, limits: TokenLimits): GrantObject[] {
   if ('group' in object) return sharedGroups(object.group, limits).map((group) => ({ group }));
   const { groups, repositories } = limits;
   if ('repository' in object)
@@ -52,7 +49,7 @@ function sharedObjects(object: GrantObject, limits: Limits): GrantObject[] {
 const CATALOGS = 'catalogs/';
 
 /** A token can be for single functions of a group. */
-function sharedGroups(pattern: string, { groups }: Limits): string[] {
+function sharedGroups(pattern: string, { groups }: TokenLimits): string[] {
   return groups.flatMap((glob) => {
     const [group = '', kind] = glob.split('/');
     const found = sharedGlobs(pattern, group);

@@ -7,7 +7,13 @@ import { type PolicyField, readName, readPolicyFile, reportDangers } from './fie
 import { readAttestations } from './read-attestations.js';
 import { readGroups, readSigners } from './read-signers.js';
 import { readReleaseRange } from './release-range.js';
-import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
+import {
+  POLICY_API_VERSION,
+  POLICY_KIND,
+  POLICY_LIMITS,
+  type SignerThreshold,
+  type SigningPolicy,
+} from './signing-policy.js';
 
 /**
  * Reads SigningPolicies, one per YAML document, and reports all problems. Returns the policies only without errors. A
@@ -79,7 +85,7 @@ export function readPolicy(document: PolicyField): SigningPolicy | undefined {
 const POLICY_FIELDS = ['releases', 'testers', 'atLeast', 'requireAll', 'attestations'];
 
 /** Reads how many of the signers must sign. */
-function readThreshold(spec: PolicyField): Pick<SigningPolicy, 'atLeast' | 'requireAll'> {
+function readThreshold(spec: PolicyField): SignerThreshold {
   const [all, least] = [spec.get('requireAll'), spec.get('atLeast')];
   const requireAll = all?.boolean() === true;
   if (least === undefined) return requireAll ? { requireAll } : {};

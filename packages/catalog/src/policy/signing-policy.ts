@@ -44,8 +44,16 @@ export const POLICY_LIMITS = {
   maxTextLength: 2_048,
 } as const;
 
+/** How many signers must sign. At most one of the two is present; without any, one is sufficient. */
+export interface SignerThreshold {
+  /** How many of the signers must sign. */
+  atLeast?: number;
+  /** Whether every signer that is not revoked must sign. */
+  requireAll?: true;
+}
+
 /** The trusted signers for the releases of functions. */
-export interface SigningPolicy {
+export interface SigningPolicy extends SignerThreshold {
   /** A DNS label. */
   name: string;
   /** Globs. `*` matches any characters. */
@@ -54,10 +62,6 @@ export interface SigningPolicy {
   releases?: string;
   /** The signers. One of them is sufficient, unless the policy says otherwise. */
   signers: TrustedSigner[];
-  /** How many of the signers must sign. At most one of this and `requireAll` is present. */
-  atLeast?: number;
-  /** Whether every signer that is not revoked must sign. */
-  requireAll?: true;
   /** Attestations that a release must have, all of them. */
   attestations?: RequiredAttestation[];
   /** Signers of test reports only: they are not trusted for releases. The signers may report tests, too. */
@@ -104,9 +108,9 @@ export function applicablePolicies(
 }
 
 /** How many signers a policy requires, in its own form or in that of the API. */
-type Threshold = Pick<SigningPolicy, 'atLeast' | 'requireAll'> & {
+interface Threshold extends SignerThreshold {
   signers: readonly { revoked?: string | undefined }[];
-};
+}
 
 /** Returns how many of its signers a policy requires. */
 export function signatureThreshold({ signers, atLeast = 1, requireAll }: Threshold): number {

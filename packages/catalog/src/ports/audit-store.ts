@@ -21,9 +21,15 @@ export interface NewAuditRow extends Act {
 
 export type AuditDetail = Readonly<Record<string, string | number>>;
 
-export interface AuditRow extends RequestOrigin {
+/** The newest row of the log. It changes with every row. */
+export interface AuditHead {
   /** Counts from 1 without gaps. Only the oldest rows are deleted. */
   sequence: number;
+  /** SHA-256 of the hash of the row before and of the content of this one. */
+  hash: Digest;
+}
+
+export interface AuditRow extends AuditHead, RequestOrigin {
   at: Time;
   /** Name of the token; `krmhub` for the registry itself, and `anonymous` for clients without a token. */
   actor: string;
@@ -31,12 +37,7 @@ export interface AuditRow extends RequestOrigin {
   object: string;
   outcome: 'done' | 'refused';
   detail?: AuditDetail;
-  /** SHA-256 of the hash of the row before and of the content of this one. */
-  hash: Digest;
 }
-
-/** The newest row of the log. It changes with every row. */
-export type AuditHead = Pick<AuditRow, 'sequence' | 'hash'>;
 
 /** Which rows to return. Absent parts match all rows. */
 export interface AuditFilter {
@@ -67,6 +68,30 @@ export interface AuditPage {
   next?: number;
 }
 
+/** Reads the audit log. */
+export interface AuditReader {
+  /** Returns a page of the rows that match, newest first. */
+  auditRows(filter: AuditFilter, query: AuditQuery): Promise<AuditPage>;
+}
+
+/** Deletes old rows of the audit log. */
+export interface AuditPruner {
+  /** Returns undefined for a log without rows. */
+  auditHead(): Promise<AuditHead | undefined>;
+  /**
+   * Deletes the rows before the first one at or after a time, at most `limit`, never the newest one. Adds a row with the
+   * sequence and the hash of the last deleted one, with which the rest of the chain can be verified. Returns how many
+   * rows it deleted.
+   */
+  pruneAudit(options: { before: Time; at: Time; limit: number }): Promise<number>;
+}
+
+/** Records the keys with which the registry signs. */
+export interface KeyRecorder {
+  /** Records the registry keys that are not in the log yet. */
+  recordKeys(keys: readonly { fingerprint: string; validFrom: Time }[], at: Time): Promise<void>;
+}
+
 /** Records acts in the audit log. */
 export interface ActRecorder {
   /** Records an act that no other method commits. */
@@ -77,17 +102,4 @@ export interface ActRecorder {
  * The audit log. A method of another port that commits an act adds its row in the same transaction, so that no act is
  * without a row.
  */
-export interface AuditStore extends ActRecorder {
-  /** Returns a page of the rows that match, newest first. */
-  auditRows(filter: AuditFilter, query: AuditQuery): Promise<AuditPage>;
-  /** Returns undefined for a log without rows. */
-  auditHead(): Promise<AuditHead | undefined>;
-  /**
-   * Deletes the rows before the first one at or after a time, at most `limit`, never the newest one. Adds a row with the
-   * sequence and the hash of the last deleted one, with which the rest of the chain can be verified. Returns how many
-   * rows it deleted.
-   */
-  pruneAudit(options: { before: Time; at: Time; limit: number }): Promise<number>;
-  /** Records the registry keys that are not in the log yet. */
-  recordKeys(keys: readonly { fingerprint: string; validFrom: Time }[], at: Time): Promise<void>;
-}
+export interface AuditStore extends ActRecorder, AuditReader, AuditPruner, KeyRecorder {}

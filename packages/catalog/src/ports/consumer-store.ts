@@ -40,7 +40,13 @@ export interface ConsumerReader {
 }
 
 /** Stores which releases packages lock, as their users reported it. */
-export interface ConsumerStore extends ConsumerReader {
+/** Deletes old reports. */
+export interface ConsumerPruner {
+  /** Deletes the reports of before a time. */
+  deleteConsumers(before: Time): Promise<void>;
+}
+
+export interface ConsumerStore extends ConsumerReader, ConsumerPruner {
   /**
    * Replaces what the reporter said about a package; without releases, deletes it. Deletes reports older than `expired`.
    * A change is audited, and a repeated report is not. Does nothing if the reporter has `max` other packages.
@@ -50,6 +56,4 @@ export interface ConsumerStore extends ConsumerReader {
     limits: { expired: Time; max: number },
     act: Act,
   ): Promise<'changed' | 'unchanged' | 'too-many'>;
-  /** Deletes the reports of before a time. */
-  deleteConsumers(before: Time): Promise<void>;
 }

@@ -31,13 +31,17 @@ export interface TakedownReader {
   takedownOfScript(digest: string): Promise<Takedown | undefined>;
 }
 
+/** Lists functions. */
+export interface FunctionLister {
+  /** Returns every function, by group and kind in code unit order. */
+  allFunctions(): AsyncIterable<FunctionRecord>;
+}
+
 /** Reads functions, their releases, and what was taken down of them. */
-export interface FunctionReader extends TakedownReader {
+export interface FunctionReader extends FunctionLister, TakedownReader {
   /** Returns the function, ignoring the case of the kind; undefined if it does not exist. */
   function(group: string, kind: string): Promise<FunctionRecord | undefined>;
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
-  /** Returns every function, by group and kind in code unit order. */
-  allFunctions(): AsyncIterable<FunctionRecord>;
   /** Returns the groups that have functions, in code unit order. Linear in the number of functions. */
   groups(): Promise<string[]>;
   /** Returns the kinds of a group, in code unit order; none for an unknown group. */
@@ -88,10 +92,13 @@ export interface TakedownStore extends TakedownReader {
 }
 
 /** Stores functions, releases, and takedowns. */
-export interface FunctionStore extends FunctionReader, NameFinder, TakedownStore {
+/** Commits changes of functions. */
+export interface FunctionCommitter {
   /**
    * Commits a planned change and returns its event. Rejects with a RevisionConflict if the function or the policies
    * changed since the plan, and with `conflict` if the name or the bytes of a new release were taken down.
    */
   commitFunction(change: FunctionChange): Promise<Event>;
 }
+
+export interface FunctionStore extends FunctionReader, NameFinder, TakedownStore, FunctionCommitter {}

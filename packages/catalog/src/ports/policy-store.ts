@@ -11,9 +11,13 @@ export interface PolicyReader {
 }
 
 /** Reads the access document. */
-export interface AccessReader {
+/** Reads the Access document. */
+export interface AccessDocumentReader {
   /** Returns the document; undefined if none was ever applied. */
   access(): Promise<AppliedDocument | undefined>;
+}
+
+export interface AccessReader extends AccessDocumentReader {
   /** Reports whether a document was applied after an event and up to another. */
   appliedAccess(after: number, through: number): Promise<boolean>;
 }

@@ -287,8 +287,13 @@ export interface RenderedEntry {
   json: string;
 }
 
-export interface CatalogRecord {
+/** A catalog, and its newest snapshot. */
+export interface CatalogHead {
   name: string;
+  newest?: SnapshotRecord;
+}
+
+export interface CatalogRecord extends CatalogHead {
   /** The exact text of the recipe. */
   recipe: string;
   appliedAt: Time;
@@ -299,7 +304,6 @@ export interface CatalogRecord {
    * The time for minimum ages. It advances when an entry reaches its minimum age, so that time is an event like others.
    */
   clock: Time;
-  newest?: SnapshotRecord;
 }
 
 /** Who deleted a catalog, when, and why. */
@@ -376,7 +380,6 @@ export interface SnapshotSignature {
   expiresAt: Time;
 }
 
-/** The applied signing policies of a registry. */
 /** A document of the whole registry, as an administrator applied it. */
 export interface AppliedDocument {
   /** Increases with every change. */

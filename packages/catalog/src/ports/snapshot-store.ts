@@ -56,16 +56,28 @@ export interface SignatureReader {
   signatureKeys(): Promise<Digest[]>;
 }
 
-/** Reads catalogs, and the records of their snapshots. */
-export interface CatalogReader extends SignatureReader {
+/** Lists catalogs. */
+export interface CatalogLister {
   /** Returns the catalogs that are not deleted, by name. */
   catalogs(): Promise<CatalogRecord[]>;
+}
+
+/** Reads the records of catalogs. */
+export interface CatalogRecordReader extends CatalogLister {
   /** Returns undefined also for a deleted catalog. */
   catalog(name: string): Promise<CatalogRecord | undefined>;
+}
+
+/** Reads what remains of deleted catalogs. */
+export interface DeletedCatalogReader {
   /** Returns the tombstones of deleted catalogs, by name. */
   deletedCatalogs(): Promise<CatalogTombstone[]>;
   /** With the recipe, which a restore applies; empty after the purge. */
   deletedCatalog(name: string): Promise<(CatalogTombstone & { recipe: string }) | undefined>;
+}
+
+/** Reads catalogs, and the records of their snapshots. */
+export interface CatalogReader extends CatalogRecordReader, DeletedCatalogReader, SignatureReader {
   /** Returns the catalogs whose newest snapshot contains the function, ignoring the case of the kind. */
   catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
@@ -135,8 +147,39 @@ export interface ServedEntryReader {
   ): Promise<(string | undefined)[]>;
 }
 
+/** Reads which snapshots have which releases. */
+export interface ServedReleaseReader {
+  /**
+   * Returns which snapshots have which releases of functions with the exact kinds, in the order of the functions, from
+   * the newest `limit` states of the entry of each; `isAll` is false if there are older ones. Entries without a release
+   * are omitted.
+   */
+  servedReleases(
+    name: string,
+    functions: readonly FunctionName[],
+    limit: number,
+  ): Promise<{ served: ServedRelease[]; isAll: boolean }[]>;
+}
+
+/** Reads rendered entries, which catalogs and sources share. */
+export interface RenderedEntryReader {
+  /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
+  entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
+}
+
+/** Stores rendered entries. */
+export interface RenderedEntryStore extends RenderedEntryReader {
+  /** Stores entries before a build or a sync references them, with which they are durable. */
+  storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
+}
+
 /** Reads the entries of catalogs. */
-export interface EntryReader extends EntryTextReader, EntryPageReader, ServedEntryReader {
+export interface EntryReader
+  extends EntryTextReader,
+    EntryPageReader,
+    ServedEntryReader,
+    ServedReleaseReader,
+    RenderedEntryReader {
   /** Returns the entry rows in the newest state of a catalog, including pending report changes. */
   latestEntryRows(
     name: string,
@@ -155,22 +198,16 @@ export interface EntryReader extends EntryTextReader, EntryPageReader, ServedEnt
     serial: number,
     names?: readonly FunctionName[],
   ): Promise<CatalogEntryRow[]>;
-  /**
-   * Returns which snapshots have which releases of functions with the exact kinds, in the order of the functions, from
-   * the newest `limit` states of the entry of each; `isAll` is false if there are older ones. Entries without a release
-   * are omitted.
-   */
-  servedReleases(
-    name: string,
-    functions: readonly FunctionName[],
-    limit: number,
-  ): Promise<{ served: ServedRelease[]; isAll: boolean }[]>;
-  /** Returns rendered entries by digest. Rejects with `internal` if one is missing. */
-  entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
+}
+
+/** Reads the contents of segments. */
+export interface SegmentContentReader {
+  /** Returns the contents of segments in order, as far as they are stored. */
+  segmentContents(digests: readonly Digest[]): Promise<(SegmentContent | undefined)[]>;
 }
 
 /** Reads the segments of newest snapshots. */
-export interface SegmentReader {
+export interface SegmentReader extends SegmentContentReader {
   /**
    * Returns the segments of the newest snapshot in order, with the sizes of their compressed bytes. Undefined if it has
    * another serial.
@@ -185,8 +222,6 @@ export interface SegmentReader {
   missingSegments(digests: readonly Digest[]): Promise<Digest[]>;
   /** Returns the compressed bytes of segments in order, as far as they are stored. */
   segmentBytes(digests: readonly Digest[], syntax: CatalogSyntax): Promise<(Uint8Array | undefined)[]>;
-  /** Returns the contents of segments in order, as far as they are stored. */
-  segmentContents(digests: readonly Digest[]): Promise<(SegmentContent | undefined)[]>;
 }
 
 /** Stores the segments of newest snapshots. */
@@ -210,20 +245,44 @@ export interface SegmentStore extends SegmentReader {
   }): Promise<boolean>;
 }
 
+/** Stores recipes. */
+export interface RecipeStore {
+  /**
+   * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
+   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
+   * All its sources become due. A source keeps its state if its name stays the same;
+   * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
+   */
+  applyRecipe(input: {
+    name: string;
+    recipe: string;
+    /** The upstream sources. Absent if there are none. */
+    sources?: readonly { source: string; url: string }[];
+    expectedRecipe: string | undefined;
+    at: Time;
+    by: string;
+    event: NewEvent;
+    origin?: Act['origin'];
+  }): Promise<Event>;
+}
+
 /** Deletes catalogs, and restores them. */
 export interface CatalogDeletions {
   /**
    * Deletes a catalog: catalogs, sources, and search exclude it, and builds of it are rejected. Its rows stay. Rejects
    * with a RevisionConflict if it does not exist or is deleted.
    */
-  deleteCatalog(
-    input: { name: string; deletion: CatalogDeletion; event: NewEvent } & Pick<Act, 'origin'>,
-  ): Promise<Event>;
+  deleteCatalog(input: {
+    name: string;
+    deletion: CatalogDeletion;
+    event: NewEvent;
+    origin?: Act['origin'];
+  }): Promise<Event>;
   /**
    * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
    * RevisionConflict if it is not deleted, or if it is purged.
    */
-  restoreCatalog(input: { name: string; at: Time; event: NewEvent } & Pick<Act, 'origin'>): Promise<Event>;
+  restoreCatalog(input: { name: string; at: Time; event: NewEvent; origin?: Act['origin'] }): Promise<Event>;
 }
 
 /** Deletes the data of catalogs that can no longer be restored. */
@@ -251,26 +310,11 @@ export interface CatalogPurges {
 export interface SnapshotStore
   extends CatalogReader,
     EntryReader,
+    RenderedEntryStore,
     SegmentStore,
+    RecipeStore,
     CatalogDeletions,
     CatalogPurges {
-  /**
-   * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
-   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
-   * All its sources become due. A source keeps its state if its name stays the same;
-   * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
-   */
-  applyRecipe(input: {
-    name: string;
-    recipe: string;
-    /** The upstream sources. Absent if there are none. */
-    sources?: readonly { source: string; url: string }[];
-    expectedRecipe: string | undefined;
-    at: Time;
-    by: string;
-    event: NewEvent;
-    origin?: Act['origin'];
-  }): Promise<Event>;
   /**
    * Stores a signature only with its snapshot. Rejects with a RevisionConflict if the catalog was built or
    * applied by another party meanwhile.
@@ -283,6 +327,4 @@ export interface SnapshotStore
   passOver(catalogs: readonly string[], throughEvent: number): Promise<void>;
   /** Replaces the signature of a snapshot; returns false if the snapshot does not exist or was withdrawn. */
   renewSignature(signature: SnapshotSignature): Promise<boolean>;
-  /** Stores entries before a build or a sync references them, with which they are durable. */
-  storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
 }

@@ -2,14 +2,18 @@ import type { UserIdentity } from '../access/team-members.js';
 import type { Act } from './audit-store.js';
 import type { Time } from './records.js';
 
-/** A person who signed in, or whom a directory announced. The issuer and the subject never change. */
-export interface UserRecord extends UserIdentity {
-  /** UUID. */
-  id: string;
+/** What a provider or a directory says about a user. */
+export interface FoundUser extends UserIdentity {
   /** As the provider has it. Others can have the same. */
   name: string;
   /** As the provider has it; only shown. */
   email?: string;
+}
+
+/** A person who signed in, or whom a directory announced. The issuer and the subject never change. */
+export interface UserRecord extends FoundUser {
+  /** UUID. */
+  id: string;
   createdAt: Time;
   /** When the provider or the directory last said who this is, with the groups. */
   confirmedAt: Time;
@@ -31,10 +35,8 @@ export interface UserReader {
   }): Promise<UserRecord[]>;
 }
 
-/** What a provider or a directory says about a user. */
-export type FoundUser = Pick<UserRecord, 'issuer' | 'subject' | 'name' | 'email' | 'groups'>;
-
-export interface UserStore extends UserReader {
+/** Stores what providers and directories say about users. */
+export interface UserConfirmer {
   /**
    * Adds a user, or replaces what is known of one. Who is suspended stays so. Rejects with `forbidden` if there are
    * `maxUsers`, and this would be another one.
@@ -43,6 +45,9 @@ export interface UserStore extends UserReader {
     found: FoundUser,
     at: { at: Time; isSignIn: boolean; maxUsers?: number | undefined },
   ): Promise<UserRecord>;
+}
+
+export interface UserStore extends UserReader, UserConfirmer {
   /**
    * Suspends a user, or ends that, as an administrator: whom the directory suspends stays suspended. Returns the
    * current user; undefined for an unknown ID.

@@ -50,14 +50,18 @@ export const RECIPE_LIMITS = {
 } as const;
 
 /** The definition of a catalog. */
-export interface Recipe {
-  /** A DNS label. */
+/** What a catalog is made of. */
+export interface CatalogSources {
+  /** A DNS label: the name of the catalog. */
   name: string;
+  /** The sources in order. The first source with an API version of a function provides it. */
+  sources: RecipeSource[];
+}
+
+export interface Recipe extends CatalogSources {
   labels?: Record<string, string>;
   /** What the catalog is for. Pages and commands show it; snapshots do not contain it. */
   description?: string;
-  /** The sources in order. The first source with an API version of a function provides it. */
-  sources: RecipeSource[];
   /** The policy for all entries of the catalog. */
   policy?: RecipePolicy;
 }

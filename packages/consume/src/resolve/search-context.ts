@@ -1,6 +1,6 @@
 import type { RuntimeKind } from '@krmhub/schema/definition';
 import type { NamedCatalog } from '../references/parse-catalog.js';
-import type { OptionTrust } from '../trust/catalog-trust.js';
+import type { CatalogGrants } from '../trust/catalog-trust.js';
 import type { ImageRegistries } from './images/served-image.js';
 import type { OpenContext, OpenedCatalog } from './open/open-context.js';
 
@@ -8,7 +8,7 @@ import type { OpenContext, OpenedCatalog } from './open/open-context.js';
 export interface SearchContext extends OpenContext {
   images: ImageRegistries;
   open(catalog: NamedCatalog): Promise<OpenedCatalog>;
-  trust: Pick<OptionTrust, 'grants'>;
+  trust: CatalogGrants;
   runtime?: RuntimeKind;
   /** Whether the platforms of every image are needed. */
   platforms: boolean;

@@ -37,8 +37,13 @@ export interface CatalogDigests {
   manifest?: Digest;
 }
 
+/** Says which catalogs the user trusts. */
+export interface CatalogGrants {
+  grants(catalog: { identity: string }): TrustGrant[];
+}
+
 /** The catalogs that the options of a command, the environment, and the trust file trust by their references. Throws `usage` for an invalid reference. */
-export class OptionTrust {
+export class OptionTrust implements CatalogGrants {
   readonly #trusted: { catalog: NamedCatalog; by: string }[];
   /** As the user wrote them. */
   readonly #named: readonly string[];

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { isExecutable } from '../process/find-program.js';
-import { isInside, type SandboxedCommand, visibleFolders } from '../sandbox/bubblewrap.js';
+import { type CommandPlace, isInside, visibleFolders } from '../sandbox/bubblewrap.js';
 import { realPath } from '../sandbox/real-path.js';
 
 /** Longest first line that Linux reads (BINPRM_BUF_SIZE). */
@@ -16,7 +16,7 @@ export interface HiddenInterpreter {
 
 /** Returns the interpreter of a script if it is in a hidden folder; undefined for other programs. */
 export async function findHiddenInterpreter(
-  command: Pick<SandboxedCommand, 'file' | 'cwd' | 'env' | 'network' | 'home' | 'secrets'>,
+  command: CommandPlace & { file: string },
 ): Promise<HiddenInterpreter | undefined> {
   const [interpreter, name] = await readShebang(command.file);
   if (interpreter === undefined) return undefined;
@@ -37,7 +37,7 @@ export async function findHiddenInterpreter(
 }
 
 /** `env` takes the first program that it finds in the folders of PATH. */
-function candidates(interpreter: string, name: string | undefined, env: SandboxedCommand['env']): string[] {
+function candidates(interpreter: string, name: string | undefined, env: CommandPlace['env']): string[] {
   if (path.basename(interpreter) !== 'env' || name === undefined) return [interpreter];
   return (env.PATH ?? '').split(':').map((folder) => path.join(folder, name));
 }

@@ -9,7 +9,7 @@ export interface PlacedConfig {
 }
 
 /** The folder whose resources, and those below it, a function gets: its own; empty for the folder that is run. */
-export function functionScope({ path }: Pick<PlacedConfig, 'path'>): string {
+export function functionScope({ path }: { readonly path: string }): string {
   const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
   if (folder === FUNCTIONS_FOLDER) return '';
   return folder.endsWith(`/${FUNCTIONS_FOLDER}`) ? folder.slice(0, -FUNCTIONS_FOLDER.length - 1) : folder;
@@ -18,7 +18,7 @@ export function functionScope({ path }: Pick<PlacedConfig, 'path'>): string {
 /**
  * Reports whether a resource is in the scope of a function. kyaml compares the text, so `foo` there has `foobar` too.
  */
-export function isInScope(resource: Pick<PlacedConfig, 'path'>, scope: string): boolean {
+export function isInScope(resource: { readonly path: string }, scope: string): boolean {
   if (scope === '') return true;
   // A resource that a function generated has no file, and no scope.
   if (resource.path === '') return false;

@@ -42,10 +42,14 @@ export interface Sandbox {
 
 export type SandboxSearch = { ok: true; sandbox: Sandbox } | { ok: false; reason: string };
 
-export interface SandboxedCommand {
+export interface SandboxedCommand extends CommandPlace {
   /** Path of the executable. */
   file: string;
   args: readonly string[];
+}
+
+/** What decides which folders a command sees. */
+export interface CommandPlace {
   /** Absolute path. */
   cwd: string;
   env: Readonly<Record<string, string>>;
@@ -174,7 +178,7 @@ export async function visibleFolders({
   network,
   home = homedir(),
   secrets = [],
-}: Pick<SandboxedCommand, 'cwd' | 'env' | 'network' | 'home' | 'secrets'>): Promise<{
+}: CommandPlace): Promise<{
   hidden: string[];
   shown: string[];
   hiddenBelow: string[];

@@ -2,7 +2,7 @@ import { checkRules } from '../cel/check-rules.js';
 import { defined } from '../defined.js';
 import { formatPath, type Path } from '../diagnostics/diagnostic.js';
 import { quote } from '../diagnostics/quote.js';
-import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
+import type { ConfigVersion, DefinitionName, JsonObject, JsonValue } from '../documents/definition.js';
 import { isObject } from '../json/access.js';
 import { checkValue, type ValueProblem, withoutNulls } from '../json-schema/check-value.js';
 import { countValues } from '../json-schema/count-values.js';
@@ -23,8 +23,8 @@ export type ConfigCheck =
   | { result: 'unchecked'; reason: string };
 
 /** What of a definition the check needs. */
-export interface CheckedDefinition extends Pick<FunctionDefinition, 'group' | 'names'> {
-  versions: readonly Pick<FunctionVersion, 'name' | 'schema'>[];
+export interface CheckedDefinition extends DefinitionName {
+  versions: readonly ConfigVersion[];
 }
 
 /** Maximum number of values in the functionConfig. */

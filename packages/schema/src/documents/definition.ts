@@ -28,10 +28,14 @@ export interface DefinedVersions {
   versions: FunctionVersion[];
 }
 
-/** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
-export interface FunctionDefinition extends DefinedVersions {
+/** The name of a function, as definitions have it. */
+export interface DefinitionName {
   group: string;
   names: { kind: string };
+}
+
+/** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
+export interface FunctionDefinition extends DefinitionName, DefinedVersions {
   description: string;
   publisher: string;
   home?: string;
@@ -44,10 +48,14 @@ export interface RunnableVersion {
   runtime: FunctionRuntime;
 }
 
-export interface FunctionVersion extends RunnableVersion {
+/** What an API version accepts as functionConfig. */
+export interface ConfigVersion {
   /** API version of the functionConfig, such as `v1` or `v1beta1`. */
   name: string;
   schema: { openAPIV3Schema: JsonObject };
+}
+
+export interface FunctionVersion extends RunnableVersion, ConfigVersion {
   idempotent: boolean;
   /** The URI of a document that explains how to use the function. */
   usage: string;

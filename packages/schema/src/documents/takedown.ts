@@ -4,18 +4,22 @@ import type { Signer } from './signer.js';
 /** A signer of a release that was taken down; `unidentified` if the registry did not know the key. */
 export type TakenDownSigner = Signer | { type: 'unidentified' };
 
+/** Who withdrew something, when, and why. */
+export interface WithdrawalReason {
+  /** RFC 3339 in UTC with milliseconds. */
+  at: string;
+  by: string;
+  reason: string;
+}
+
 /** The tombstone of a release that was taken down. Its bytes are deleted. */
-export interface Takedown {
+export interface Takedown extends WithdrawalReason {
   group: string;
   kind: string;
   /** Canonical SemVer name. */
   release: string;
   /** Digest of the exact bytes of the definition. */
   digest: Digest;
-  /** RFC 3339 in UTC with milliseconds. */
-  at: string;
-  by: string;
-  reason: string;
   /**
    * The signers of the release. Later releases of the function require a signer of an earlier release, also of a
    * release that was taken down. Absent if it was not signed, and in tombstones of older versions.
@@ -34,4 +38,4 @@ export interface Takedown {
 }
 
 /** Why a snapshot was withdrawn. Without its release for a reader who may not know what was taken down. */
-export type Withdrawal = Pick<Takedown, 'at' | 'by' | 'reason'> & Partial<Takedown>;
+export type Withdrawal = WithdrawalReason & Partial<Takedown>;

@@ -5,7 +5,7 @@
  */
 
 import { KrmhubError } from '../diagnostics/error.js';
-import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../documents/definition.js';
+import type { DefinitionName, FunctionDefinition, JsonObject, JsonValue } from '../documents/definition.js';
 import {
   isKeywordValue,
   isSet,
@@ -65,8 +65,8 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
 }
 
 /** Returns the API version with this name. Throws a `not-found` KrmhubError if it does not exist. */
-export function versionNamed<Version extends Pick<FunctionVersion, 'name'>>(
-  definition: Pick<FunctionDefinition, 'group' | 'names'> & { versions: readonly Version[] },
+export function versionNamed<Version extends { name: string }>(
+  definition: DefinitionName & { versions: readonly Version[] },
   versionName: string,
 ): Version {
   const version = definition.versions.find(({ name }) => name === versionName);

@@ -1,7 +1,9 @@
-import { RESOURCE_LIMITS, type YamlLimits } from '../limits.js';
+import { type NestingLimits, RESOURCE_LIMITS } from '../limits.js';
 
 /** What the parser counts while it reads. */
-export type ParseLimits = Pick<YamlLimits, 'maxDepth' | 'maxMappingKeys' | 'maxAliases'>;
+export interface ParseLimits extends NestingLimits {
+  maxAliases: number;
+}
 
 /**
  * Receives what the strict reader reports and others do not. With it, the parser refuses what YAML 1.2 does not allow and

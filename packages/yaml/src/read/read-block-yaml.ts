@@ -1,9 +1,7 @@
 import type { Path, PathSegment, Target } from '../diagnostic.js';
 import type { JsonObject, JsonValue } from '../json-value.js';
-import type { YamlLimits } from '../limits.js';
+import type { NestingLimits } from '../limits.js';
 import { checkPlainScalar, isPlainNonString } from './scalars.js';
-
-type Limits = Pick<YamlLimits, 'maxDepth' | 'maxMappingKeys'>;
 
 /**
  * Reads plain block style: one mapping, with keys and items on lines of their own, comments, and plain, double-quoted, or
@@ -12,7 +10,7 @@ type Limits = Pick<YamlLimits, 'maxDepth' | 'maxMappingKeys'>;
  * anything that parsers may read in different ways. The text was decoded from UTF-8, and has no character that YAML
  * forbids (`findForbiddenCharacter`).
  */
-export function readBlockYaml(text: string, limits: Limits): JsonObject | undefined {
+export function readBlockYaml(text: string, limits: NestingLimits): JsonObject | undefined {
   if (UNUSUAL.test(text)) return undefined;
   try {
     return new BlockReader(text, limits).read();
@@ -29,7 +27,7 @@ export function readBlockYaml(text: string, limits: Limits): JsonObject | undefi
  */
 export function locateInBlockYaml(
   text: string,
-  limits: Limits,
+  limits: NestingLimits,
   path: Path,
   target: Target,
 ): readonly [start: number, end: number] | undefined {
@@ -119,14 +117,14 @@ const ESCAPE = /\\(?:["\\/nrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})/y;
 
 class BlockReader {
   readonly #text: string;
-  readonly #limits: Limits;
+  readonly #limits: NestingLimits;
   /** Where the reader is. At the start of a line: the first character after its indentation. */
   #at = 0;
   /** Indentation of the line, or column of an item after its dash; -1 at the end. */
   #column = -1;
   readonly #search: PathSearch | undefined;
 
-  constructor(text: string, limits: Limits, search?: PathSearch) {
+  constructor(text: string, limits: NestingLimits, search?: PathSearch) {
     this.#text = text;
     this.#limits = limits;
     this.#search = search;

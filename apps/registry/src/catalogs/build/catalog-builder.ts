@@ -36,9 +36,17 @@ export interface ObservableBuilder {
 }
 
 /** Builds snapshots of catalogs in the background, in this thread or another one. */
-export interface CatalogBuilder extends WakeableBuilder, AwaitableBuilder, ObservableBuilder {
+/** Builds at once. */
+export interface OnDemandBuilder {
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
   buildNow(input: { name: string }): Promise<void>;
+}
+
+export interface CatalogBuilder
+  extends WakeableBuilder,
+    AwaitableBuilder,
+    OnDemandBuilder,
+    ObservableBuilder {
   /** Resolves when no build or compression is running. None starts until `resume`. */
   pause(): Promise<void>;
   resume(): void;

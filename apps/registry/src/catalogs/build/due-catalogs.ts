@@ -1,7 +1,5 @@
-import type { CatalogRecord } from '@krmhub/catalog';
+import type { CatalogHead } from '@krmhub/catalog';
 import { DEFAULT_CATALOG } from '../apply-recipe.js';
-
-type Sized = Pick<CatalogRecord, 'name' | 'newest'>;
 
 /** Catalogs that may lack events, and which of them go first. */
 export class DueCatalogs {
@@ -43,7 +41,7 @@ export class DueCatalogs {
   }
 
   /** Whether other catalogs wait for this one, however many they are: also if clients get no catalog meanwhile. */
-  isUrgent({ name, newest }: Sized): boolean {
+  isUrgent({ name, newest }: CatalogHead): boolean {
     return name === DEFAULT_CATALOG || this.#awaited.has(name) || newest?.withdrawn !== undefined;
   }
 
@@ -52,7 +50,7 @@ export class DueCatalogs {
    * others, small ones first. If at least one that is not urgent is built before this is asked again, each gets its
    * turn, however often others become due.
    */
-  inOrder<Catalog extends Sized>(catalogs: Iterable<Catalog>): Catalog[] {
+  inOrder<Catalog extends CatalogHead>(catalogs: Iterable<Catalog>): Catalog[] {
     const since = new Map([...this.#names].map((name, at) => [name, at]));
     const bySize = [...catalogs].sort((a, b) => functions(a) - functions(b));
     const urgent = bySize.filter((one) => this.isUrgent(one));
@@ -62,4 +60,4 @@ export class DueCatalogs {
   }
 }
 
-const functions = ({ newest }: Sized) => newest?.functions ?? 0;
+const functions = ({ newest }: CatalogHead) => newest?.functions ?? 0;

@@ -4,13 +4,19 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { LEADER_GRACE_MS, type Leader } from '../../workers/processes/leader.js';
 import type { CallMethods } from '../../workers/processes/leader-calls.js';
 import { type LeaderRole, onLeader, WhileLeading } from '../../workers/processes/on-leader.js';
-import type { BuilderStatus, CatalogBuilder, WaitForBuild } from './catalog-builder.js';
+import type {
+  AwaitableBuilder,
+  BuilderStatus,
+  CatalogBuilder,
+  OnDemandBuilder,
+  WaitForBuild,
+} from './catalog-builder.js';
 
 /** The builder as any process has it: its own while it leads, else that of the leader. */
 export class LedBuilder implements CatalogBuilder {
   readonly #leader: Leader;
   readonly #led: WhileLeading<CatalogBuilder>;
-  readonly #role: LeaderRole<Pick<CatalogBuilder, 'waitFor' | 'buildNow'>>;
+  readonly #role: LeaderRole<AwaitableBuilder & OnDemandBuilder>;
   #paused: Promise<void> | undefined;
   #resume: () => void = () => undefined;
   #hasCaughtUp = false;

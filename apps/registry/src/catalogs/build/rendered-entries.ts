@@ -4,9 +4,9 @@ import {
   hasRendering,
   type Recipe,
   type RenderedEntry,
+  type RenderedEntryStore,
   renderEntry,
   type Selection,
-  type SnapshotStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import type { LRUCache } from 'lru-cache';
@@ -20,7 +20,7 @@ const MAX_WAITING_LENGTH = 4_194_304;
 /** The digests of stored entries by what they are rendered from. */
 export type KnownEntries = LRUCache<string, Digest>;
 
-type RenderStore = FunctionReader & Pick<SnapshotStore, 'entries' | 'storeEntries'>;
+type RenderStore = FunctionReader & RenderedEntryStore;
 
 /** Renders the entries of selections. Catalogs that are built together share it, and so what is rendered. */
 export class RenderedEntries {

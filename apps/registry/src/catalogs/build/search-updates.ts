@@ -7,7 +7,7 @@ export interface SearchUpdatesDeps {
   store: SearchSynchronizer;
   log: ErrorLog;
   failures: Failures;
-  pauses: Pick<Pauses, 'between'>;
+  pauses: Pauses;
   /** Called with what all catalogs included before the update. */
   updated(event: number): void;
   failed(): void;

@@ -3,12 +3,12 @@ import { SERVER_LIMITS } from '../../limits.js';
 
 /** Joins small texts before they are written, and writes one piece while the next is prepared. */
 export class PieceWriter {
-  readonly #writer: Pick<BlobWriter, 'write'>;
+  readonly #writer: BlobWriter;
   #text = '';
   #last: Promise<void> = Promise.resolve();
   size = 0;
 
-  constructor(writer: Pick<BlobWriter, 'write'>) {
+  constructor(writer: BlobWriter) {
     this.#writer = writer;
   }
 

@@ -4,7 +4,7 @@ import {
   catalogFrame,
   RevisionConflict,
   type SegmentContent,
-  type SegmentReader,
+  type SegmentContentReader,
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
@@ -29,8 +29,6 @@ const STEP_BYTES = 262_144;
 /** Steps that are decompressed and hashed while this thread reads others. */
 const STEPS_AT_ONCE = 4;
 
-type ContentStore = Pick<SegmentReader, 'segmentContents'>;
-
 /** Stored segments do not have the text that the newest snapshot was made from. */
 export class DamagedSegments extends Error {}
 
@@ -38,16 +36,16 @@ export interface LargeCatalogs {
   /** Functions of the smallest. */
   functions: number;
   /** Hashes their segments while this thread reads them. */
-  thread: Pick<HasherThread, 'begin'>;
+  thread: HasherThread;
 }
 
 /** Hashes the documents of catalogs. Reads the segments that did not change. */
 export class DocumentHasher {
-  readonly #store: ContentStore;
+  readonly #store: SegmentContentReader;
   readonly #large: LargeCatalogs | undefined;
   readonly #hasher = new CheckpointHasher();
 
-  constructor(store: ContentStore, large?: LargeCatalogs) {
+  constructor(store: SegmentContentReader, large?: LargeCatalogs) {
     this.#store = store;
     this.#large = large;
   }
@@ -89,11 +87,11 @@ export class DocumentHasher {
 
 /** Contents of segments that are needed in their order: reads the next ones together. */
 class SegmentContents {
-  readonly #store: ContentStore;
+  readonly #store: SegmentContentReader;
   readonly #segments: StoredSegments;
   readonly #ahead = new Map<Digest, SegmentContent>();
 
-  constructor(store: ContentStore, segments: StoredSegments) {
+  constructor(store: SegmentContentReader, segments: StoredSegments) {
     this.#store = store;
     this.#segments = segments;
   }

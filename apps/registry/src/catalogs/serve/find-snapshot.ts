@@ -5,7 +5,7 @@ import type { NewestSnapshots } from './newest-snapshots.js';
 
 export interface SnapshotFinderDeps {
   store: CatalogReader;
-  newestSnapshots: Pick<NewestSnapshots, 'get' | 'refresh'>;
+  newestSnapshots: NewestSnapshots;
 }
 
 export interface SnapshotFinder {

@@ -1,15 +1,13 @@
-import type { CatalogRecord, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
-
-type Store = Pick<SnapshotStore, 'catalog' | 'catalogs'>;
+import type { CatalogHead, CatalogRecordReader, SnapshotRecord } from '@krmhub/catalog';
 
 /** The newest snapshot of each catalog in memory. The snapshot builder and events of other processes update it. */
 export class NewestSnapshots {
-  readonly #store: Store;
+  readonly #store: CatalogRecordReader;
   readonly #newest = new Map<string, SnapshotRecord>();
   /** Counts changes of the map: a row that was read before a change may be outdated. */
   #changes = 0;
 
-  constructor(store: Store) {
+  constructor(store: CatalogRecordReader) {
     this.#store = store;
   }
 
@@ -30,7 +28,7 @@ export class NewestSnapshots {
   }
 
   /** Reads those of all catalogs that are not known yet, with one statement. */
-  async getAll(): Promise<Pick<CatalogRecord, 'name' | 'newest'>[]> {
+  async getAll(): Promise<CatalogHead[]> {
     const changes = this.#changes;
     const catalogs = await this.#store.catalogs();
     return catalogs.map(({ name, newest }) => {

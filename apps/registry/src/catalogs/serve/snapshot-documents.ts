@@ -1,7 +1,7 @@
 import {
-  type Actor,
   type CatalogEntryRow,
   type CatalogHeader,
+  type ReadRights,
   type RenderedEntry,
   renderProfile,
   renderReport,
@@ -24,8 +24,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** The reader of a document that names functions: some of them can have been hidden since its rows were stored. */
 export interface DocumentReader {
-  /** What decides what the reader may read. */
-  rights: Pick<Actor, 'scopes' | 'groups' | 'repositories' | 'teams' | 'isInside'>;
+  rights: ReadRights;
   /** Of the access rules. */
   revision: string;
 }

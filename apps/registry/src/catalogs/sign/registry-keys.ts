@@ -1,5 +1,5 @@
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
-import type { AuditStore, CatalogReader } from '@krmhub/catalog';
+import type { CatalogReader, KeyRecorder } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -70,7 +70,7 @@ export interface KeyDeps {
   clock: () => Date;
   log: Log;
   /** Records new keys; absent for a thread beside another one that does. */
-  audit?: Pick<AuditStore, 'recordKeys'>;
+  audit?: KeyRecorder;
 }
 
 /**

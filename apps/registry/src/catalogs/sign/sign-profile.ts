@@ -2,13 +2,13 @@ import type { SignatureReader, SnapshotRecord } from '@krmhub/catalog';
 import type { ManifestReader } from '@krmhub/oci';
 import { profileSubjects } from '@krmhub/signing/statement';
 import { readSnapshotDigests, verifySnapshot } from '@krmhub/signing/verify-snapshot';
-import type { SnapshotArtifacts } from '../../store/artifacts/artifact-store.js';
+import type { SignatureRenewer } from '../../store/artifacts/artifact-store.js';
 import { catalogRepository } from '../../store/artifacts/repositories.js';
 import type { StoredProfile } from '../../store/profile-store.js';
 import { type SigningKeys, signMore } from './sign-snapshot.js';
 
 export interface ProfileSigningDeps {
-  store: SnapshotArtifacts & SignatureReader & ManifestReader;
+  store: SignatureRenewer & SignatureReader & ManifestReader;
   signing: SigningKeys;
 }
 

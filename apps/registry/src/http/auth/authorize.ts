@@ -355,7 +355,7 @@ const FOUND_MS = 100;
  */
 export async function identify(
   c: RegistryContext,
-  { store, access, ...deps }: Pick<Authority, 'store' | 'access' | keyof CheckDeps>,
+  { store, access, ...deps }: Authority,
   readAccessToken: (token: string) => Promise<TokenCredential | undefined>,
 ): Promise<Actor> {
   const credentials = readCredentials(c.req.header('authorization'));

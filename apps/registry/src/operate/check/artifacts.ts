@@ -4,9 +4,9 @@ import {
   EMPTY_DIGEST,
   type Manifest,
   type OciDigest,
-  type RepositoryBlob,
   readManifest,
   requiredDigests,
+  type StoredBlob,
 } from '@krmhub/oci';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { text } from '../../store/sql/statement.js';
@@ -15,7 +15,7 @@ import { type Check, type CheckInput, damage, FROM_BACKUP, information } from '.
 /** Rows per read. */
 const PAGE = 500;
 
-interface BlobRow extends Pick<RepositoryBlob, 'digest' | 'file' | 'place' | 'size'> {
+interface BlobRow extends StoredBlob {
   repository: string;
 }
 
@@ -55,9 +55,10 @@ async function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow):
 
 async function problemOfBlob(
   { client, artifacts }: CheckInput,
-  { repository, digest, file, place, size }: BlobRow,
+  row: BlobRow,
   files: Map<Digest, string | undefined>,
 ): Promise<string | undefined> {
+  const { repository, digest, file, place, size } = row;
   if (place === 'releases') {
     const named = client.prepare<[string, string]>(
       'SELECT 1 FROM release WHERE digest = ? UNION ALL SELECT 1 FROM release WHERE readme = ? LIMIT 1',
@@ -91,7 +92,7 @@ async function problemOfBlob(
       )
       .pluck()
       .get(repository, digest);
-    return problemOfRow(bytes, { digest, file, size });
+    return problemOfRow(bytes, row);
   }
   if (digest === file && files.has(file)) return files.get(file);
   const problem = await problemOfFile(artifacts, file, { digest, size });
@@ -99,10 +100,7 @@ async function problemOfBlob(
   return problem;
 }
 
-function problemOfRow(
-  bytes: Uint8Array | undefined,
-  { digest, file, size }: Pick<BlobRow, 'digest' | 'file' | 'size'>,
-): string | undefined {
+function problemOfRow(bytes: Uint8Array | undefined, { digest, file, size }: StoredBlob): string | undefined {
   if (bytes === undefined) return 'its bytes are missing';
   if (bytes.byteLength !== size) return `has ${bytes.byteLength} bytes, expected ${size}`;
   if (sha256(bytes) !== file) return `does not match its digest ${file}`;

@@ -8,9 +8,9 @@ import { openPool } from '../../store/postgres/pool.js';
 import { postgresSql } from '../../store/postgres/postgres-sql.js';
 import type { Work } from '../../store/sql/statement.js';
 import { openDatabaseState } from '../../store/sqlite/state.js';
-import type { CheckInput } from './finding.js';
+import type { CheckedDatabase, CheckInput } from './finding.js';
 
-export interface CheckedState extends Pick<CheckInput, 'store' | 'client' | 'read' | 'now'> {
+export interface CheckedState extends CheckedDatabase {
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { defined } from '@krmhub/schema/defined';
 import type { BlobReader } from '../../store/blobs/reader.js';
 import type { Sql } from '../../store/sql/sql.js';
-import type { DatabaseState } from '../../store/sqlite/state.js';
+import type { DatabaseReads } from '../../store/sqlite/state.js';
 
 /** A problem or note about a data folder. */
 export interface Finding {
@@ -16,8 +16,14 @@ export interface Finding {
   hint?: string;
 }
 
+/** One state of the database, and the current one. */
+export interface CheckedDatabase extends DatabaseReads {
+  /** Reads the current database: work that was in flight when `client` was opened may be done. */
+  now: Sql['read'];
+}
+
 /** Input of checks: one state of the database, and the current folders. */
-export interface CheckInput extends Pick<DatabaseState, 'store' | 'client' | 'read'> {
+export interface CheckInput extends CheckedDatabase {
   /** Definitions and READMEs. */
   blobs: BlobReader;
   /** Profiles of snapshots. */
@@ -32,8 +38,6 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client' | 're
   takedownRecord: string;
   /** When the check started. */
   startedAt: Date;
-  /** Reads the current database: work that was in flight when `client` was opened may be done. */
-  now: Sql['read'];
   /** Reports progress. */
   progress(line: string): Promise<void>;
 }

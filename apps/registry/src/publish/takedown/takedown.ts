@@ -31,7 +31,7 @@ import type { NewestSnapshots } from '../../catalogs/serve/newest-snapshots.js';
 import type { Log } from '../../log.js';
 import { deleteUnnamedFiles } from '../../store/artifacts/unnamed-files.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
-import type { IndexCopies } from '../../store/search/follow/index-copies.js';
+import type { IndexDeleter } from '../../store/search/follow/index-copies.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import { lacksSigners, type TakedownRecord } from './record.js';
 
@@ -46,7 +46,7 @@ export interface TakedownDeps {
   newestSnapshots: NewestSnapshots;
   takedownRecord: TakedownRecord;
   /** Absent without any. */
-  indexCopies?: Pick<IndexCopies, 'deleteAll'> | undefined;
+  indexCopies?: IndexDeleter | undefined;
   log: Log;
 }
 

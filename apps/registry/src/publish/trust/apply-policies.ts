@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PolicyResult } from '@krmhub/api/model';
-import type { FunctionReader, FunctionStore, PolicyStore } from '@krmhub/catalog';
+import type { FunctionCommitter, FunctionReader, PolicyStore } from '@krmhub/catalog';
 import {
   allSigners,
   applicablePolicies,
@@ -34,7 +34,7 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
   store: StoredBlobDeps['store'] &
     FindStore &
     FunctionReader &
-    Pick<FunctionStore, 'commitFunction'> &
+    FunctionCommitter &
     PolicyStore &
     ManifestReader;
   trust: SigningTrust;

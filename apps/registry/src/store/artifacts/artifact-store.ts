@@ -27,15 +27,19 @@ export interface MissingArtifacts {
 }
 
 /** Stores snapshots and signatures with their artifacts. */
-export interface SnapshotArtifacts {
-  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
-  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
+/** Replaces signatures of snapshots. */
+export interface SignatureRenewer {
   /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
   renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
 }
 
-/** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
-export interface ArtifactStore extends MissingArtifacts, SnapshotArtifacts {
+export interface SnapshotArtifacts extends SignatureRenewer {
+  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
+  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
+}
+
+/** Changes of functions that store the artifacts of what they add, all in one transaction. */
+export interface FunctionArtifacts {
   /**
    * As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. So
    * are files: exact bytes that the release names and that are no blobs.
@@ -46,3 +50,6 @@ export interface ArtifactStore extends MissingArtifacts, SnapshotArtifacts {
     files?: readonly Uint8Array[],
   ): Promise<Event>;
 }
+
+/** Changes of functions and catalogs that store the artifacts of what they add. */
+export interface ArtifactStore extends MissingArtifacts, FunctionArtifacts, SnapshotArtifacts {}

@@ -38,7 +38,7 @@ export interface FillOptions {
  * search index.
  */
 export async function fillSqlite(
-  { client, sql }: Pick<Connection, 'client' | 'sql'>,
+  { client, sql }: Connection,
   from: RowReader,
   { tables = COPIED_TABLES, progress = async () => undefined, recorded, beforeCommit }: FillOptions = {},
 ): Promise<void> {

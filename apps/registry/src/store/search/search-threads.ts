@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { NameFinder, SearchPage, SearchQuery, SearchStore } from '@krmhub/catalog';
+import type { NameFinder, SearchPage, SearchQuery, SearchReader } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import { inThread } from '../../workers/isolation/in-thread.js';
@@ -14,7 +14,7 @@ export interface SearchRole extends NameFinder {
   search(query: SearchQuery): Promise<string>;
 }
 
-export interface SearchThreads extends Pick<SearchStore, 'search'>, NameFinder {
+export interface SearchThreads extends SearchReader, NameFinder {
   /** Starts them before the first search does. */
   start(): void;
   close(): Promise<void>;

@@ -27,15 +27,15 @@ import type {
   NameFinder,
   SearchPage,
   SearchQuery,
+  SearchReader,
   SearchResult,
-  SearchStore,
   UpstreamOrigin,
 } from '@krmhub/catalog';
 import { imageRepository, nearFunctions, tagInNames } from '@krmhub/catalog';
 import type { FunctionName, Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { describeFacet, FACET_NAMES, type FacetName, mapFacets } from '@krmhub/schema/facets';
-import type { Connection } from '../sqlite/connection.js';
+import type { ReadableDatabase } from '../sqlite/connection.js';
 import { prepared } from '../sqlite/prepared.js';
 import { type Position, type Reading, readCursor, writeCursor } from './cursor.js';
 import { DOCUMENT_FIELDS, type DocumentRow, decodeDocument, FINDABLE } from './document-rows.js';
@@ -61,9 +61,7 @@ interface ItemRow extends DocumentRow {
 }
 
 /** Searches full text with SQLite; filters, counts and orders in memory. */
-export function searchRows(
-  connection: Pick<Connection, 'client' | 'read'>,
-): Pick<SearchStore, 'search'> & NameFinder {
+export function searchRows(connection: ReadableDatabase): SearchReader & NameFinder {
   const { client, read } = connection;
   const allColumns = searchColumns(connection);
   const seen = seenColumns();

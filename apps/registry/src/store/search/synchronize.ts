@@ -63,10 +63,7 @@ export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<vo
   yield* mark.run({ catalog, serial });
 }
 
-export function synchronizeSearch({
-  read,
-  write,
-}: Pick<SyncSql, 'read' | 'write'>): SearchStore['synchronizeSearch'] {
+export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchronizeSearch'] {
   return async (signal) => {
     for (const one of await read(() => behind.all())) {
       const names = await read(() => changed.all({ ...one }));

@@ -45,7 +45,13 @@ export interface SqliteClient {
   client: BetterSqlite3.Database;
 }
 
-export interface Connection extends SqliteClient {
+/** Reads of a database. */
+export interface ReadableDatabase extends SqliteClient {
+  /** Runs `work` on one state of the database. */
+  read<Result>(work: () => Result): Promise<Result>;
+}
+
+export interface Connection extends ReadableDatabase {
   db: BetterSQLite3Database;
   /**
    * Runs `work` in an IMMEDIATE transaction: it sees the newest state, and is stored whole or not at all. Concurrent
@@ -57,8 +63,6 @@ export interface Connection extends SqliteClient {
   onCommit(callback: () => void): void;
   /** Postpones writes until `work` of another connection is done. Reads continue. */
   pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Runs `work` on one state of the database. */
-  read<Result>(work: () => Result): Promise<Result>;
   /** Resolves when everything that an earlier read could see is durable. */
   durable(): Promise<void>;
   /** Writes the database's header. */
@@ -135,7 +139,7 @@ function prepareClient(client: BetterSqlite3.Database): void {
 }
 
 /** Opens a read-only connection for searches, with a larger page cache: they read much of the file. */
-export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
+export function openReadConnection(file: string): ReadableDatabase & { close(): void } {
   const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   client.pragma('temp_store = MEMORY');
   return { client, read: readTransactions(client), close: () => client.close() };

@@ -43,7 +43,7 @@ export interface CheckpointThread {
  * the log before it writes the database, and the database before the log can begin again: see log-sync.ts.
  */
 export class LogCheckpoint {
-  readonly #connection: Pick<Connection, 'pauseWrites'>;
+  readonly #connection: Connection;
   readonly #pages: { get(): LogPages | undefined };
   readonly #thread: CheckpointThread;
   readonly #log: WarningLog;
@@ -54,7 +54,7 @@ export class LogCheckpoint {
   #isClosed = false;
 
   constructor(
-    connection: Pick<Connection, 'client' | 'pauseWrites' | 'onCommit'>,
+    connection: Connection,
     {
       thread,
       log,

@@ -23,12 +23,16 @@ import { attempt, isDamaged, translateSqliteError } from './errors.js';
 import { withSql } from './sqlite-sql.js';
 
 /** A database in the state at which it was opened, regardless of later writes. */
-export interface DatabaseState {
+/** Reads of one state of a database. */
+export interface DatabaseReads {
   store: FunctionRows & CatalogRows & EntryReader & EventStore & SourceStore;
   /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
   /** Runs work in it. */
   read: Sql['read'];
+}
+
+export interface DatabaseState extends DatabaseReads {
   close(): void;
 }
 

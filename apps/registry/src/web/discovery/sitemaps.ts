@@ -1,13 +1,11 @@
-import { ANONYMOUS, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
+import { ANONYMOUS, type CatalogLister, type FunctionLister } from '@krmhub/catalog';
 import { asActor, type KnownAccess } from '../../http/auth/request-actor.js';
 import { type OwnerReaderDeps, readOwners } from '../../owners/read-owners.js';
 import { API_PAGE, CATALOGS, catalogPath, functionPath, HOME, OWNERS, ownerPath } from '../addresses.js';
 import type { Site } from '../site.js';
 import { SITEMAP_URLS, type SitemapPage, sitemap, sitemapIndex } from './sitemap.js';
 
-export type SitemapStore = Pick<FunctionStore, 'allFunctions'> &
-  Pick<SnapshotStore, 'catalogs'> &
-  OwnerReaderDeps['store'];
+export type SitemapStore = FunctionLister & CatalogLister & OwnerReaderDeps['store'];
 
 interface Texts {
   index: string;

@@ -17,12 +17,16 @@ const MAX_EXECUTABLE_BYTES = 1_073_741_824;
 const PIECE_BYTES = 262_144;
 
 /** A file of which only the bytes are served that have this digest. */
-export interface HashedFile {
+/** A file whose content is known. */
+export interface KnownFile {
   file: string;
-  size: number;
-  digest: Digest;
   /** What changes with the content. */
   identity: string;
+}
+
+export interface HashedFile extends KnownFile {
+  size: number;
+  digest: Digest;
 }
 
 export interface Executable extends HashedFile {
@@ -116,10 +120,7 @@ export class ExecutableFinder {
 }
 
 /** Yields the bytes of a file. Throws if it was changed since it was hashed, or while it is read. */
-export async function* readHashed({
-  file,
-  identity,
-}: Pick<HashedFile, 'file' | 'identity'>): AsyncGenerator<Uint8Array> {
+export async function* readHashed({ file, identity }: KnownFile): AsyncGenerator<Uint8Array> {
   const handle = await open(file);
   try {
     const requireSame = async () => {
@@ -147,7 +148,7 @@ export function readChecksums(text: string): Map<string, Digest> {
   return new Map([...lines].map(([, hex, name]) => [name!, `sha256:${hex!}`]));
 }
 
-async function digestOf(file: Pick<HashedFile, 'file' | 'identity'>): Promise<Digest> {
+async function digestOf(file: KnownFile): Promise<Digest> {
   const hash = createHash('sha256');
   for await (const piece of readHashed(file)) hash.update(piece);
   return `sha256:${hash.digest('hex')}`;

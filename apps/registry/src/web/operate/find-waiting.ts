@@ -1,5 +1,5 @@
 import {
-  type AuditStore,
+  type AuditReader,
   type FunctionReader,
   isPublisherExpired,
   MISSING_MILLISECONDS,
@@ -23,7 +23,7 @@ export interface Waiting {
 }
 
 export interface WaitingDeps {
-  store: OwnerClaimReader & TrustedPublisherReader & Pick<AuditStore, 'auditRows'> & FunctionReader;
+  store: OwnerClaimReader & TrustedPublisherReader & AuditReader & FunctionReader;
   clock: () => Date;
   config: { publicUrl?: string };
 }

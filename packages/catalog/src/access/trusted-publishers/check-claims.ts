@@ -93,7 +93,7 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
 
 /** Whether all problems are with rules of the provider, so that no other publisher would accept the run. */
 export function breaksOnlyRules(
-  { provider: name }: Pick<TrustedPublisher, 'provider'>,
+  { provider: name }: TrustedPublisher,
   problems: readonly ClaimProblem[],
 ): boolean {
   const ruled = provider(name).rules.map((rule) => claimName(rule.claim));

@@ -40,14 +40,14 @@ export async function newestImage(
 }
 
 /** Lists the tags of a repository, as an image names it. Rejects with KrmhubErrors. */
-export async function imageTags(client: Pick<OciClient, 'tags'>, repository: string): Promise<string[]> {
+export async function imageTags(client: OciClient, repository: string): Promise<string[]> {
   const { parseReference } = await import('@krmhub/oci');
   return client.tags(parseReference(`${withHost(repository)}:latest`));
 }
 
 /** Returns the digest that a tag of a repository has now. Rejects with KrmhubErrors. */
 export async function tagDigest(
-  client: Pick<OciClient, 'resolveDigest'>,
+  client: OciClient,
   repository: string,
   tag: string,
 ): Promise<Digest | undefined> {

@@ -21,6 +21,7 @@ import {
   type CatalogVersion,
   chooseVersion,
   type Located,
+  type LockedIn,
   onlyDigests,
   registryRelease,
   versionInSnapshot,
@@ -118,7 +119,7 @@ async function checkEarlier(
 async function refuseTakenDown(
   { fetcher }: SearchContext,
   request: SearchedFunction,
-  located: Pick<Located, 'fn' | 'catalog'>,
+  located: LockedIn,
 ): Promise<void> {
   const release = registryRelease(request, located);
   if (release === undefined || fetcher.isOffline) return;
@@ -135,7 +136,7 @@ async function refuseTakenDown(
 async function checkRelease(
   context: SearchContext,
   request: SearchedFunction,
-  located: Pick<Located, 'fn' | 'catalog' | 'command'>,
+  located: LockedIn & { command: string },
 ): Promise<void> {
   const release = registryRelease(request, located);
   if (release === undefined) return;

@@ -12,9 +12,13 @@ import type { EntryOrigin, FoundFunction } from '../read/catalog-reader.js';
 import type { SearchContext, SearchedFunction } from '../search-context.js';
 
 /** A locked function, and the catalog that has it. */
-export interface Located {
+/** A locked function, and its catalog. */
+export interface LockedIn {
   fn: LockedFunction;
   catalog: NamedCatalog;
+}
+
+export interface Located extends LockedIn {
   state: LockedCatalog;
   /** The catalogs that are searched before. */
   before: readonly NamedCatalog[];
@@ -93,7 +97,7 @@ export function onlyDigests(grants: readonly TrustGrant[]): Digest[] | undefined
 
 export function registryRelease(
   request: SearchedFunction,
-  { fn, catalog }: Pick<Located, 'fn' | 'catalog'>,
+  { fn, catalog }: LockedIn,
 ): RegistryRelease | undefined {
   if (catalog.registry === undefined || fn.release === undefined) return undefined;
   const { group, kind } = parseFunction(request);

@@ -11,7 +11,7 @@ import type { SearchedFunction } from '../search-context.js';
 
 /** An API version of a function in a catalog. */
 export interface SeenFunction extends SearchedFunction {
-  catalog: Pick<NamedCatalog, 'identity' | 'address'>;
+  catalog: NamedCatalog;
 }
 
 /** What a trusted catalog has for a definition. */

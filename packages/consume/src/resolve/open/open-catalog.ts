@@ -11,7 +11,7 @@ import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { NamedCatalog, RegistryCatalog } from '../../references/parse-catalog.js';
 import {
-  type OptionTrust,
+  type CatalogGrants,
   requireTrust,
   type TrustGrant,
   unknownDigest,
@@ -23,7 +23,7 @@ import type { OpenContext, OpenedCatalog } from './open-context.js';
 /** Opens a catalog that is needed. Throws `untrusted` if it is not trusted, and the errors of reading it. */
 export async function openCatalog(
   context: OpenContext,
-  trust: Pick<OptionTrust, 'grants'>,
+  trust: CatalogGrants,
   catalog: NamedCatalog,
 ): Promise<OpenedCatalog> {
   const grants = trust.grants(catalog);

@@ -1,14 +1,11 @@
-import type { ManifestStore, OciDigest } from '@krmhub/oci';
+import type { OciDigest, UnreferencedContent, UnreferencedFileFinder } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { artifactAct, removeBlob, removeManifest } from './artifact-rows.js';
 
-export type Collector = Pick<
-  ManifestStore,
-  'deleteUnreferencedBlobs' | 'deleteUntaggedManifests' | 'findUnreferencedFiles'
->;
+export type Collector = UnreferencedContent & UnreferencedFileFinder;
 
 const UNNEEDED = `oci_blob.seen_at < :seenBefore AND NOT EXISTS (
   SELECT 1 FROM oci_reference AS named

@@ -16,7 +16,8 @@ import type {
 import type { FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
-import type { RegistryStore } from '../../registry-store.js';
+import type { FunctionArtifacts } from '../../artifacts/artifact-store.js';
+import type { FileNameReader, FileRowReader, PublishStateReader } from '../../registry-store.js';
 import type { SearchIndex } from '../../search/search-index.js';
 import type { Sql } from '../../sql/sql.js';
 import { fromList, query, text, type Work } from '../../sql/statement.js';
@@ -29,7 +30,10 @@ import { functionRecords, releaseSummary } from './function-records.js';
 import { fileNames, releaseFileReader } from './release-files.js';
 
 export type FunctionRows = Omit<FunctionReader, keyof TakedownReader> &
-  Pick<RegistryStore, 'commitFunction' | 'publishState' | 'fileBytes' | 'namesFile'>;
+  FunctionArtifacts &
+  PublishStateReader &
+  FileRowReader &
+  FileNameReader;
 
 /** Functions per read; other work runs between two pages. */
 const PAGE = 500;

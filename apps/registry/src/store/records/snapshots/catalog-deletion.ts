@@ -1,8 +1,8 @@
 import {
   type CatalogDeletion,
   type CatalogDeletions,
-  type CatalogReader,
   type CatalogTombstone,
+  type DeletedCatalogReader,
   RevisionConflict,
 } from '@krmhub/catalog';
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
@@ -32,10 +32,7 @@ const replanned = { searchedSerial: 0, throughEvent: 0 };
  * Deletes catalogs and restores them. A deleted catalog keeps all its rows until it is purged. The queries of catalogs,
  * sources, and search leave it out.
  */
-export function catalogDeletions({
-  read,
-  write,
-}: Sql): CatalogDeletions & Pick<CatalogReader, 'deletedCatalogs' | 'deletedCatalog'> {
+export function catalogDeletions({ read, write }: Sql): CatalogDeletions & DeletedCatalogReader {
   return {
     deletedCatalogs: () =>
       read(function* () {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { EntryReader, ServedRelease } from '@krmhub/catalog';
+import type { ServedRelease, ServedReleaseReader } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { ReadSql } from '../../sql/sql.js';
@@ -77,7 +77,7 @@ function* readServed(
 }
 
 /** Reads which snapshots of a catalog have which releases, from the ranges of serials of its entries. */
-export function servedReleases({ read }: ReadSql): Pick<EntryReader, 'servedReleases'> {
+export function servedReleases({ read }: ReadSql): ServedReleaseReader {
   return {
     async servedReleases(catalog, functions, limit) {
       const found: { served: ServedRelease[]; isAll: boolean }[] = [];

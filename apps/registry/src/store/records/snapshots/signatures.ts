@@ -1,7 +1,7 @@
 import type { SignatureReader, SnapshotSignature } from '@krmhub/catalog';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import type { Artifact, SnapshotArtifacts } from '../../artifacts/artifact-store.js';
+import type { Artifact, SignatureRenewer } from '../../artifacts/artifact-store.js';
 import { catalogRepository } from '../../artifacts/repositories.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, type StatementCall, text, together, type Work } from '../../sql/statement.js';
@@ -88,10 +88,7 @@ export function signatureArtifacts(
 
 const keys = text<{ key: Digest }>('SELECT DISTINCT key FROM snapshot_signature');
 
-export function signatureRows({
-  readOne,
-  write,
-}: Sql): SignatureReader & Pick<SnapshotArtifacts, 'renewSignature'> {
+export function signatureRows({ readOne, write }: Sql): SignatureReader & SignatureRenewer {
   return {
     snapshotSignature: (catalog, serial) =>
       readOne(function* () {

@@ -11,8 +11,8 @@ const PAUSE_MILLISECONDS = 60_000;
 const MAX_AGE_MILLISECONDS = 86_400_000;
 
 export interface CopyKeeperDeps {
-  follower: Pick<SearchFollower, 'status' | 'packed'>;
-  copies: Pick<IndexCopies, 'newest' | 'store'>;
+  follower: SearchFollower;
+  copies: IndexCopies;
   /** Whether this process leads: only one writes copies. */
   leads(): boolean;
   log: Log;

@@ -63,7 +63,12 @@ export interface IndexCopiesDeps {
   lastTakedown(): Promise<number>;
 }
 
-export class IndexCopies {
+/** Deletes copies of the search index. */
+export interface IndexDeleter {
+  deleteAll(): Promise<void>;
+}
+
+export class IndexCopies implements IndexDeleter {
   readonly #deps: IndexCopiesDeps;
 
   constructor(deps: IndexCopiesDeps) {

@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Log } from '../../../log.js';
-import { BUSY_TIMEOUT_MS, type Connection } from '../../sqlite/connection.js';
+import { BUSY_TIMEOUT_MS, type Connection, type ReadableDatabase } from '../../sqlite/connection.js';
 import { Database } from '../../sqlite/driver.js';
 import { attempt, isDamaged, translateSqliteError } from '../../sqlite/errors.js';
 import { type SyncSql, withSql } from '../../sqlite/sqlite-sql.js';
@@ -65,7 +65,7 @@ export const INDEX_VERSION =
 /** Page cache in kibibytes. */
 const CACHE_KIBIBYTES = 8_192;
 
-export interface IndexFile extends Pick<Connection, 'client' | 'read'> {
+export interface IndexFile extends ReadableDatabase {
   sql: SyncSql;
   /** Reports whether the file at the path is another one, or none. */
   isReplaced(): boolean;
