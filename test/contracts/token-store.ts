@@ -24,7 +24,7 @@ export function tokenContract(store: () => TokenStore): void {
       expect(await store().tokenByHash('F00D')).toBeUndefined();
       expect(await store().tokenByHash('')).toBeUndefined();
       await expect(store().createToken({ ...token, id: 'other' }, 'f00d')).rejects.toThrow();
-      const { expiresAt: _, ...eternal } = { ...token, id: 'aaa' };
+      const { expiresAt: _, ...eternal } = { ...token, id: 'aaa', kind: 'login' as const };
       await store().createToken(eternal, 'beef');
       expect(await store().tokens()).toEqual([eternal, token]);
     });

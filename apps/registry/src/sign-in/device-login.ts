@@ -179,7 +179,9 @@ async function loginToken(
     groups: ['*'],
     repositories: ['*', 'catalogs/*'],
   };
-  const token = newToken({ ...wanted, user, signIn, expiresInDays: days }, tokenSecret, { now, by });
+  // A token that allowed it is no sign-in of the user.
+  const kind = user !== undefined && tokenHash === undefined ? ('login' as const) : undefined;
+  const token = newToken({ ...wanted, user, kind, signIn, expiresInDays: days }, tokenSecret, { now, by });
   if (user !== undefined) {
     const problem = tokenProblem(token, now, config);
     if (problem !== undefined) throw refuse(`it is ${problem}`);

@@ -1,5 +1,6 @@
 /** Removes from a SQLite database what the newest migrations added, so that it is one of an earlier version. */
 export const DROP_NEWER_TABLES = [
+  'ALTER TABLE token DROP COLUMN kind',
   'ALTER TABLE function DROP COLUMN attestations',
   'DROP TABLE release_notes',
   'DROP TABLE access; ALTER TABLE token DROP COLUMN team',

@@ -16,6 +16,7 @@ import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, lackingRights, refuseLacking } from '../http/auth/authorize.js';
+import { credentialText, isSignedIn } from '../http/auth/user-session.js';
 import type { ExchangeDeps } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
 
@@ -36,7 +37,7 @@ type ManageDeps = Pick<ExchangeDeps, 'store' | 'access' | 'clock'>;
 
 /**
  * Lets a workflow publish in a group, with the rights of the team that owns it now. Rejects with `forbidden` for who
- * does not own the group, and for a token that is not of a person, with `invalid-request` for settings that the provider
+ * does not own the group, and for a token that no user signed in to get, with `invalid-request` for settings that the provider
  * does not have, and with `conflict` for a publisher that exists.
  */
 export async function addPublisher(
@@ -62,18 +63,20 @@ export async function addPublisher(
 }
 
 /**
- * Whether a token is of a person or an administrator. A publisher outlives the token that added it, so tokens that
- * pipelines have add none: who finds one could publish after it was revoked.
+ * Whether a token can add and remove publishers: a user signed in to get it, or it is of an administrator. A publisher
+ * outlives the token that added it, so other tokens add none, which are copied to pipelines and scripts: who finds one
+ * could publish after it was revoked.
  */
-export function canAddPublishers(rules: AccessRules, token: TokenRecord): boolean {
-  return token.user !== undefined || isAdministrator(rules, token);
+export function canChangePublishers(rules: AccessRules, token: TokenRecord): boolean {
+  return isSignedIn(token) || isAdministrator(rules, token);
 }
 
 function refuseStored(rules: AccessRules, token: TokenRecord): void {
-  if (canAddPublishers(rules, token)) return;
-  const why = `only people and administrators add trusted publishers, and the token "${token.name}" is not of a person`;
-  throw new KrmhubError('forbidden', why, {
-    hint: 'An owner of the group signs in with `krmhub login`, or an administrator adds the workflow.',
+  if (canChangePublishers(rules, token)) return;
+  const what = `${credentialText(token)} cannot change trusted publishers: no user signed in to get it`;
+  const who = token.user === undefined ? 'An owner of the group signs in' : 'Sign in';
+  throw new KrmhubError('forbidden', what, {
+    hint: `${who} with \`krmhub login\` (without KRMHUB_TOKEN) or on the pages of the registry, or an administrator changes them.`,
   });
 }
 
@@ -122,7 +125,7 @@ export async function checkPublishers(
 
 /**
  * Removes a publisher, and ends the tokens of its workflow. Rejects with `not-found`, and with `forbidden` for who does
- * not own its group, who is not told whether it exists.
+ * not own its group, who is not told whether it exists, and for a token that no user signed in to get.
  */
 export async function removePublisher(
   { store, access: { rules }, clock }: ManageDeps,
@@ -134,6 +137,7 @@ export async function removePublisher(
   const isOwn =
     publisher !== undefined && lackingRights(rules, token, 'own', { group: publisher.group }).length === 0;
   if (!isOwn) refuseLacking(rules, token, 'admin');
+  refuseStored(rules, token);
   const act = { at: clock().toISOString(), by: actorName(token), origin };
   if (publisher === undefined || !(await store.removeTrustedPublisher(id, act))) {
     throw new KrmhubError('not-found', `trusted publisher ${id} not found`);

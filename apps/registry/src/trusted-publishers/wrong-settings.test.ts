@@ -123,34 +123,6 @@ it('a branch that no token can have, and a server instead of its issuer, are ref
   expect(missing.body.detail).toContain('is missing, for example https://');
 });
 
-it.each(['', ', trustedPublishingOnly: true'])(
-  'a token of a team that owns the group (%s) adds no workflow, which would outlive it',
-  async (more) => {
-    const text = `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  teams: [{name: platform}]
-  groups: [{pattern: example.com, owner: platform${more}}]
-`;
-    expect((await registry.send('PUT', '/api/v1/access', text, await registry.bearer())).status).toBe(200);
-    const { secret } = await registry.token({ scopes: ['publish'], team: 'platform' });
-    const authorization = `Bearer ${secret}`;
-    const { status, body } = await registry.send<Problem>(
-      'POST',
-      '/api/v1/trusted-publishers',
-      WANTED,
-      authorization,
-    );
-    expect([status, body.detail]).toEqual([403, expect.stringContaining('is not of a person')]);
-    expect((await add()).status).toBe(201);
-    const list = await registry.request('/api/v1/trusted-publishers?group=example.com', {
-      headers: { Authorization: authorization },
-    });
-    expect(list.status).toBe(200);
-  },
-);
-
 it('keys that owners give cost little, and not those of other groups', async () => {
   const issuer = 'https://ci.example.com';
   const custom = { provider: 'custom', issuer, settings: { subject: 'subject' } };

@@ -33,6 +33,8 @@ export interface TokenRecord {
   team?: string;
   /** The user whose rights bound those of the token. */
   user?: UserRecord;
+  /** `login`: the user signed in to get it, with `krmhub login`. Absent for all others. */
+  kind?: 'login';
   /** Absent if the provider of the user cannot be asked again, and for a token without a user. */
   signIn?: TokenSignIn;
   /** The run of a workflow for which the registry made the token. */

@@ -99,6 +99,8 @@ export interface NewToken {
   team?: string | undefined;
   /** Absent: it is not the token of a person. */
   user?: UserRecord | undefined;
+  /** `login`: that user signed in to get it. */
+  kind?: 'login' | undefined;
   /** The sign-in of that user in which it is made. Absent if the provider cannot be asked about it. */
   signIn?: OpenSignIn | undefined;
   /** Absent: the token does not expire. */
@@ -138,6 +140,7 @@ export function newToken(wanted: NewToken, secret: string, context: { now: Date;
     ...defined({
       team: wanted.team,
       user: wanted.user,
+      kind: wanted.kind,
       // The store knows since when it is confirmed.
       signIn: signIn && { ...sealSignIn(secret, signIn), confirmedAt: createdAt },
       expiresAt: end !== undefined && expiresBy !== undefined && expiresBy < end ? expiresBy : end,

@@ -54,6 +54,11 @@ export function isSessionToken({ id, user }: TokenRecord): boolean {
   return user !== undefined && id.startsWith(PREFIX);
 }
 
+/** Whether a user signed in to get what a request has: a session, or the token of `krmhub login`. */
+export function isSignedIn(token: TokenRecord): boolean {
+  return isSessionToken(token) || (token.user !== undefined && token.kind === 'login');
+}
+
 /** For messages, such as `the token "ci"`. */
 export function credentialText(token: TokenRecord): string {
   return isSessionToken(token) ? `the user "${token.user?.name}"` : `the token "${token.name}"`;

@@ -8,7 +8,7 @@ import { callerOf } from '../../http/auth/caller.js';
 import type { ExchangeDeps } from '../../trusted-publishers/exchange-token.js';
 import {
   addPublisher,
-  canAddPublishers,
+  canChangePublishers,
   removePublisher,
 } from '../../trusted-publishers/manage-publishers.js';
 import { OPERATE_PUBLISHERS, publishersPath } from '../addresses.js';
@@ -90,7 +90,7 @@ export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPage
     const shown = { publishers: paged(publishers, given.page ?? 1), typed, problems, now: deps.clock() };
     const news = {
       isRemoved: removed === 'true',
-      canAdd: canAddPublishers(deps.access.rules, operator.token),
+      canChange: canChangePublishers(deps.access.rules, operator.token),
       isOwner: publishers.length > 0 || ownsGroups(operator),
       hasPublicUrl: deps.config.publicUrl !== undefined,
       ...defined({ added: publishers.find(({ id }) => id === added) }),

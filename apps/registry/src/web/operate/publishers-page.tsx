@@ -33,8 +33,8 @@ export interface PublishersPageData {
   isRemoved: boolean;
   /** Whether the user owns a group, for which a publisher can be added. */
   isOwner: boolean;
-  /** Whether who signed in may add one for it: a token of a team may not. */
-  canAdd: boolean;
+  /** Whether who signed in may add and remove them: most tokens may not. */
+  canChange: boolean;
   /** Whether workflows can name this registry in their tokens. */
   hasPublicUrl: boolean;
 }
@@ -49,7 +49,7 @@ const LABELS: Readonly<Record<PublisherField, string>> = {
 };
 
 export function PublishersPage({ shown }: { shown: PublishersPageData }) {
-  const { publishers, added, isRemoved, isOwner, canAdd, hasPublicUrl } = shown;
+  const { publishers, added, isRemoved, isOwner, canChange, hasPublicUrl } = shown;
   const { at } = useSite();
   return (
     <>
@@ -82,25 +82,40 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
       {publishers.items.length === 0 ? <p class="quiet">No trusted publishers yet.</p> : null}
       <ul class="operate-list">
         {publishers.items.map((publisher) => (
-          <PublisherItem publisher={publisher} isOver={isPublisherExpired(publisher, shown.now)} />
+          <PublisherItem
+            publisher={publisher}
+            isOver={isPublisherExpired(publisher, shown.now)}
+            canRemove={canChange}
+          />
         ))}
       </ul>
       <Pages
         first={publishers.page === 1 ? undefined : publishersPath()}
         next={publishers.hasNext ? publishersPath({ page: publishers.page + 1 }) : undefined}
       />
-      {isOwner && canAdd ? <AddForm shown={shown} /> : null}
+      {isOwner && canChange ? <AddForm shown={shown} /> : null}
       {isOwner ? null : (
         <p>You own no group. The owner of a group adds the workflows that may publish there.</p>
       )}
-      {isOwner && !canAdd ? (
-        <p>A token of a team adds none. To add a workflow, sign in as a user of the team.</p>
+      {isOwner && !canChange ? (
+        <p>
+          This token changes none. To add or remove a workflow, sign in as a user of the team that owns the
+          group.
+        </p>
       ) : null}
     </>
   );
 }
 
-function PublisherItem({ publisher, isOver }: { publisher: TrustedPublisher; isOver: boolean }) {
+function PublisherItem({
+  publisher,
+  isOver,
+  canRemove,
+}: {
+  publisher: TrustedPublisher;
+  isOver: boolean;
+  canRemove: boolean;
+}) {
   const { id, provider, settings, pins, issuer, pendingUntil, lastUsedAt, createdAt, createdBy } = publisher;
   const { title, issuer: usual } = findProvider(provider);
   return (
@@ -154,21 +169,23 @@ function PublisherItem({ publisher, isOver }: { publisher: TrustedPublisher; isO
           <code>{id}</code>
         </li>
       </ul>
-      <details>
-        <summary>
-          Remove
-          <span class="unseen">
-            {' '}
-            <QualifiedName name={publisher} />
-          </span>
-        </summary>
-        <p>The workflow gets no token any more, and those that it has are revoked at once.</p>
-        <ActionForm action={removePublisherPath({ id })} class="buttons">
-          <button class="button-danger" type="submit">
-            Remove it
-          </button>
-        </ActionForm>
-      </details>
+      {!canRemove ? null : (
+        <details>
+          <summary>
+            Remove
+            <span class="unseen">
+              {' '}
+              <QualifiedName name={publisher} />
+            </span>
+          </summary>
+          <p>The workflow gets no token any more, and those that it has are revoked at once.</p>
+          <ActionForm action={removePublisherPath({ id })} class="buttons">
+            <button class="button-danger" type="submit">
+              Remove it
+            </button>
+          </ActionForm>
+        </details>
+      )}
     </li>
   );
 }

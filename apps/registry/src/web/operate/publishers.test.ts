@@ -64,8 +64,13 @@ describe('the trusted publishers of a team', () => {
     const token = await signedIn(registry, { scopes: ['publish'], team: 'red' });
     const closed = await token.text(PAGE);
     expect(closed).not.toContain('id="add-publisher"');
-    expect(words(closed)).toContain('A token of a team adds none');
+    expect(words(closed)).toContain('This token changes none.');
     expect((await token.act(PAGE, form())).status).toBe(403);
+    expect((await red.act(PAGE, form())).status).toBe(303);
+    const { id } = (await stored())[0]!;
+    expect(await token.text(PAGE)).not.toContain(`${id}/remove`);
+    expect((await token.act(`${PAGE}/${id}/remove`)).status).toBe(403);
+    expect((await red.act(`${PAGE}/${id}/remove`)).status).toBe(303);
   });
 
   it('are refused with what is wrong beside each field, and the form keeps what was typed', async () => {

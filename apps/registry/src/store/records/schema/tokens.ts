@@ -80,6 +80,8 @@ export const tokens = sqliteTable(
     signIn: text('sign_in').references(() => signIns.id, { onDelete: 'set null' }),
     /** The key of the sign-in, encrypted with a key that follows from the secret of the token. */
     signInKey: text('sign_in_key'),
+    /** `login`: a user got it with `krmhub login`. NULL for all others, and of earlier versions. */
+    kind: text('kind').$type<'login'>(),
   },
   (table) => [
     unique('token_hash').on(table.hash),
