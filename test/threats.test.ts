@@ -448,6 +448,19 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
         'are not run from the cache of another actor, whatever the lock file pins',
       ],
     },
+  'Another job writes the cache that a pipeline restores': {
+    'apps/cli/src/resolve/planted-cache.test.ts': [
+      'a planted file of the kind %s does not change what %s has',
+    ],
+    'packages/consume/src/cache/cache.test.ts': [
+      'with %s are removed, and never returned',
+      'that were written on another machine count only where nothing else is known',
+      'that were changed, moved, or are of an earlier version are not used',
+    ],
+    'apps/cli/src/executable/unpack-program.test.ts': [
+      'is unpacked again where a cache of another machine was restored, with changed files and an own marker',
+    ],
+  },
   'An OCI registry points or redirects to a token service of an attacker': {
     'packages/oci/src/auth.test.ts': ['%s: sends none to %s'],
     'packages/oci/src/client.test.ts': [

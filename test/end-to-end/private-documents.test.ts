@@ -8,6 +8,7 @@ import { readableCaches } from '@krmhub/consume/cache/actor-cache';
 import { Cache } from '@krmhub/consume/cache/cache';
 import { CacheWriter } from '@krmhub/consume/cache/cache-writer';
 import { DocumentFetcher } from '@krmhub/consume/cache/fetch-document';
+import { RecordKey } from '@krmhub/consume/cache/record-key';
 import { KrmhubError } from '@krmhub/schema/error';
 import { SourceFetcher } from '@krmhub/sources';
 import { Random } from '@krmhub/yaml/testing/random';
@@ -58,7 +59,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const sharedCache = () => new Cache(folder, { now: () => new Date(), version: '1.0.0' });
+const sharedCache = () =>
+  new Cache(
+    folder,
+    { now: () => new Date(), version: '1.0.0' },
+    new RecordKey(path.join(folder, 'cache.key')),
+  );
 
 /** A run of the program by an actor, or by no one. */
 function fetcher(token: string | undefined, offline: boolean, sources = open(token)): DocumentFetcher {
@@ -185,7 +191,11 @@ describe('a private document', () => {
     set('/a', 'secret', ['alice', 'bob']);
     for (const token of ['alice', 'bob']) await read(token, '/a');
     const month = 31 * 86_400_000;
-    const later = new Cache(folder, { now: () => new Date(Date.now() + month), version: '1.0.0' });
+    const later = new Cache(
+      folder,
+      { now: () => new Date(Date.now() + month), version: '1.0.0' },
+      new RecordKey(path.join(folder, 'cache.key')),
+    );
     await later.writeBlob(Buffer.from('x'));
     await later.close();
     const [origins] = readdirSync(path.join(folder, 'private'));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -108,6 +109,22 @@ describe('the program of an executable', () => {
     expect(open()).toEqual({ found: target, unpacked: 1 });
     expect(open()).toEqual({ found: target, unpacked: 0 });
     expect(readdirSync(path.dirname(target))).toEqual([packed().digest]);
+  });
+
+  it('is unpacked again where a cache of another machine was restored, with changed files and an own marker', () => {
+    open();
+    const copy = path.join(folder, 'copy');
+    cpSync(cache, copy, { recursive: true });
+    writeFileSync(path.join(copy, 'program', packed().digest, 'a.js'), 'FIRST');
+    rmSync(cache, { recursive: true });
+    cpSync(copy, cache, { recursive: true });
+    // Restored last, so that it is the newest one.
+    const until = Date.now() + 20;
+    while (Date.now() < until);
+    cpSync(path.join(copy, 'program', packed().digest, '.unpacked'), path.join(target, '.unpacked'));
+    expect(open()).toEqual({ found: target, unpacked: 1 });
+    expect(open()).toEqual({ found: target, unpacked: 0 });
+    rmSync(copy, { recursive: true });
   });
 
   it('is read again, and not unpacked, where its files are as they were', () => {

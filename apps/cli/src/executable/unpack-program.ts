@@ -7,7 +7,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  type Stats,
   statSync,
   utimesSync,
   writeFileSync,
@@ -24,7 +23,10 @@ export interface PackedProgram {
   unpack(): ReadonlyMap<string, Uint8Array>;
 }
 
-/** Written after the other files were checked, so that one with a later change is checked again. */
+/**
+ * Written after the other files were checked, so that one with a later change is checked again. It says which files on
+ * this disk they are: those of a restored cache, also if this one is restored too, are others.
+ */
 const MARKER = '.unpacked';
 /** Names of folders that are not complete, or are being removed. */
 const TEMPORARY = '.temporary-';
@@ -92,25 +94,41 @@ function ownFolder(cache: string, uid: number | undefined): string {
 }
 
 /** Reports whether all files are there with their bytes. Files that were not changed since are not read again. */
-function isIntact({ files }: PackedProgram, target: string, uid: number | undefined): boolean {
+function isIntact(program: PackedProgram, target: string, uid: number | undefined): boolean {
   if (!isOwnFolder(target, uid)) return false;
-  const marker = lstatSync(path.join(target, MARKER), { throwIfNoEntry: false });
-  if (marker === undefined) return false;
-  const isOwn = ({ uid: owner }: Stats) => uid === undefined || owner === uid;
-  let isNewer = false;
-  for (const [name, [size]] of Object.entries(files)) {
-    const found = lstatSync(path.join(target, name), { throwIfNoEntry: false });
-    if (found?.isFile() !== true || found.size !== size || !isOwn(found)) return false;
-    // The clock of a file system has steps of some milliseconds.
-    isNewer ||= found.ctimeMs >= marker.ctimeMs;
-  }
-  if (!isNewer) return true;
-  for (const [name, [, digest]] of Object.entries(files)) {
+  const marker = statOf(path.join(target, MARKER));
+  const state = readState(program, target, uid);
+  if (marker === undefined || state === undefined) return false;
+  // The clock of a file system has steps of some milliseconds.
+  const isKnown = marker.isFile() && marker.ctimeNs > state.changed;
+  if (isKnown && readFileSync(path.join(target, MARKER), 'utf8') === state.text) return true;
+  for (const [name, [, digest]] of Object.entries(program.files)) {
     if (sha256(readFileSync(path.join(target, name))) !== digest) return false;
   }
-  writeFileSync(path.join(target, MARKER), '');
+  // Not those that were read, if they changed meanwhile: their state is another one.
+  writeFileSync(path.join(target, MARKER), state.text);
   return true;
 }
+
+/** Returns which files on this disk the program is, and when one was changed last. Undefined if they are not its files. */
+function readState(
+  { files }: PackedProgram,
+  target: string,
+  uid: number | undefined,
+): { text: string; changed: bigint } | undefined {
+  const lines: string[] = [];
+  let changed = 0n;
+  for (const [name, [size]] of Object.entries(files)) {
+    const found = statOf(path.join(target, name));
+    const isOwn = uid === undefined || found?.uid === BigInt(uid);
+    if (found?.isFile() !== true || found.size !== BigInt(size) || !isOwn) return undefined;
+    if (found.ctimeNs > changed) changed = found.ctimeNs;
+    lines.push(`${found.ino} ${found.ctimeNs} ${name}\n`);
+  }
+  return { text: sha256(Buffer.from(lines.join(''))), changed };
+}
+
+const statOf = (file: string) => lstatSync(file, { bigint: true, throwIfNoEntry: false });
 
 /** Unpacks beside the target and renames, so that others see all of the files or none. */
 function unpackTo(program: PackedProgram, target: string, uid: number | undefined): void {
@@ -123,7 +141,7 @@ function unpackTo(program: PackedProgram, target: string, uid: number | undefine
       mkdirSync(path.dirname(file), { recursive: true, mode: OWNER_ONLY });
       writeFileSync(file, bytes, { mode: 0o600 });
     }
-    writeFileSync(path.join(temporary, MARKER), '');
+    writeFileSync(path.join(temporary, MARKER), readState(program, temporary, uid)?.text ?? '');
     for (let tries = 1; ; tries++) {
       try {
         renameSync(temporary, target);

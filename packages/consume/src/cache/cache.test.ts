@@ -20,14 +20,17 @@ import { Cache, openCache } from './cache.js';
 import { cacheFolder } from './cache-folder.js';
 import { evict } from './evict.js';
 import { CACHE_LIMITS } from './limits.js';
+import { RecordKey } from './record-key.js';
 
 const HOST = { now: () => new Date(), version: '1.0.0' };
 let folder: string;
 let cache: Cache;
+let key: RecordKey;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-cache-'));
-  cache = new Cache(path.join(folder, 'cache'), HOST);
+  key = new RecordKey(path.join(folder, 'cache.key'));
+  cache = new Cache(path.join(folder, 'cache'), HOST, key);
 });
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -97,10 +100,14 @@ describe('blobs', () => {
   it('of several processes that write the same are whole', async () => {
     const script = path.join(folder, 'write.mjs');
     const built = new URL('../../dist/cache/cache.js', import.meta.url).href;
+    const builtKey = new URL('../../dist/cache/record-key.js', import.meta.url).href;
+    await key.sign('');
     await writeFile(
       script,
       `import { Cache } from ${JSON.stringify(built)};
-const cache = new Cache(process.argv[2], { now: () => new Date(), version: '1.0.0' });
+const { RecordKey } = await import(${JSON.stringify(builtKey)});
+const key = new RecordKey(process.argv[3]);
+const cache = new Cache(process.argv[2], { now: () => new Date(), version: '1.0.0' }, key);
 for (let round = 0; round < 40; round++) {
   const bytes = Buffer.alloc(200_000, round % 4);
   const digest = await cache.writeBlob(bytes);
@@ -115,7 +122,7 @@ for (let round = 0; round < 40; round++) {
 `,
     );
     const children = Array.from({ length: 4 }, () =>
-      fork(script, [cache.folder], { stdio: 'inherit', execArgv: [] }),
+      fork(script, [cache.folder, path.join(folder, 'cache.key')], { stdio: 'inherit', execArgv: [] }),
     );
     const codes = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
     expect(codes).toEqual([0, 0, 0, 0]);
@@ -142,6 +149,65 @@ describe('records', () => {
       expect(await cache.readRecord('catalogs', 'name')).toBeUndefined();
     },
   );
+
+  it('that were written on another machine count only where nothing else is known', async () => {
+    const other = new Cache(cache.folder, HOST, new RecordKey(path.join(folder, 'other', 'cache.key')));
+    await other.writeRecord('catalogs', 'name', { digest });
+    expect(await cache.readRecord('catalogs', 'name')).toBeUndefined();
+    expect(await cache.readRecord('catalogs', 'name', { ofAnyone: true })).toEqual({ name: 'name', digest });
+    await cache.writeRecord('catalogs', 'name', { digest });
+    const again = new Cache(cache.folder, HOST, new RecordKey(path.join(folder, 'cache.key')));
+    expect(await again.readRecord('catalogs', 'name')).toEqual({ name: 'name', digest });
+    expect(await other.readRecord('catalogs', 'name')).toBeUndefined();
+  });
+
+  it('that were changed, moved, or are of an earlier version are not used', async () => {
+    const write = async (to: Cache) => {
+      await to.writeRecord('catalogs', 'name', { digest });
+      const [file] = await readdir(path.join(to.folder, 'catalogs'));
+      return path.join('catalogs', file!);
+    };
+    const part = cache.part(path.join(cache.folder, 'private', 'a', 'b'));
+    const file = await write(cache);
+    const own = await readFile(path.join(cache.folder, file), 'utf8');
+    const { proof, ...record } = JSON.parse(own) as Record<string, unknown>;
+    const read = async (text: string, from = cache) => {
+      await writeFile(path.join(cache.folder, file), text);
+      return from.readRecord('catalogs', 'name');
+    };
+    expect(await read(own)).toEqual(record);
+    for (const changed of [
+      record,
+      { ...record, proof: '' },
+      { ...record, proof: 7 },
+      { ...record, proof: String(proof).replace(/^./, (digit) => (digit === '0' ? '1' : '0')) },
+      { ...record, digest: sha256(Buffer.from('other')), proof },
+      { ...record, more: 1, proof },
+    ]) {
+      expect(await read(JSON.stringify(changed))).toBeUndefined();
+    }
+    await write(part);
+    expect(await part.readRecord('catalogs', 'name')).toEqual(record);
+    expect(await read(await readFile(path.join(part.folder, file), 'utf8'))).toBeUndefined();
+    await mkdir(path.join(cache.folder, 'images'));
+    await writeFile(path.join(cache.folder, file.replace('catalogs', 'images')), own);
+    expect(await cache.readRecord('images', 'name')).toBeUndefined();
+  });
+
+  it('are of the process if the key cannot be stored', async () => {
+    const file = path.join(folder, 'file');
+    await writeFile(file, '');
+    const own = new Cache(cache.folder, HOST, new RecordKey(path.join(file, 'cache.key')));
+    await Promise.all(['a', 'b'].map((name) => own.writeRecord('catalogs', name, { digest })));
+    for (const name of ['a', 'b']) expect(await own.readRecord('catalogs', name)).toMatchObject({ digest });
+    const next = new Cache(cache.folder, HOST, new RecordKey(path.join(file, 'cache.key')));
+    expect(await next.readRecord('catalogs', 'a')).toBeUndefined();
+  });
+
+  it.skipIf(platform() === 'win32')('have a key that only this user can read', async () => {
+    await cache.writeRecord('catalogs', 'name', { digest });
+    expect((await stat(path.join(folder, 'cache.key'))).mode & 0o777).toBe(0o600);
+  });
 
   it('that are too large are not stored', async () => {
     await cache.writeRecord('catalogs', 'name', { pad: 'x'.repeat(CACHE_LIMITS.maxRecordBytes) });
@@ -201,15 +267,11 @@ describe('eviction', () => {
 
   it('happens when a process that wrote ends, and keeps what is read often', async () => {
     const at = new Date();
-    const small = new Cache(
-      cache.folder,
-      { ...HOST, now: () => at },
-      {
-        ...limits,
-        remainingPart: 0.9,
-        touchedMilliseconds: 60_000,
-      },
-    );
+    const small = new Cache(cache.folder, { ...HOST, now: () => at }, key, {
+      ...limits,
+      remainingPart: 0.9,
+      touchedMilliseconds: 60_000,
+    });
     const [kept, old] = [Buffer.alloc(400, 1), Buffer.alloc(400, 2)];
     for (const one of [kept, old]) {
       const file = small.blobPath(await small.writeBlob(one));

@@ -17,16 +17,18 @@ import { diskError } from '../files/read-file.js';
 import type { Clock, Environment, Program, Trace, WorkingFolder } from '../ports.js';
 import { cacheFolder } from './cache-folder.js';
 import { CACHE_LIMITS, type CacheLimits } from './limits.js';
+import { RecordKey, recordKeyFile } from './record-key.js';
 import type { RecordKind } from './record-kinds.js';
 import { type WrittenBlob, writeCacheFile, writeStream } from './write.js';
 
 /**
  * A cache on disk that several processes share. Everything in it is either named by its digest, which is checked when
- * it is read, or a record that only says what to look for. Files are written beside and renamed, so a reader sees a
- * whole file or none. A damaged file counts as missing, and is removed.
+ * it is read, or a record with a code that proves that this user wrote it on this machine (record-key.ts): a pipeline
+ * restores caches that others can write. Files are written beside and renamed, so a reader sees a whole file or none. A
+ * damaged file counts as missing, and is removed.
  *
  *     blobs/sha256/HEX        bytes with this digest
- *     index/HEX               index of the entries of the document with this digest
+ *     index/HEX               index of the entries of the document with this digest, which a record proves
  *     KIND/HEX.json           records: what is known of a reference, by the digest of its name
  *     private/HEX/ACTOR/      the same, for what an origin gave only to one actor
  *     tmp/                    files that are being written
@@ -35,6 +37,7 @@ export class Cache {
   readonly folder: string;
   /** Of the program: what it read of an entry is not for another version. */
   readonly version: string;
+  readonly #key: RecordKey;
   readonly #limits: CacheLimits;
   readonly #now: () => Date;
   readonly #trace: Trace['trace'];
@@ -45,6 +48,7 @@ export class Cache {
   constructor(
     folder: string,
     io: Clock & Program & Trace,
+    key: RecordKey,
     limits: CacheLimits = CACHE_LIMITS,
     whole?: Cache,
   ) {
@@ -52,6 +56,7 @@ export class Cache {
     this.version = io.version;
     this.#trace = io.trace;
     this.#now = io.now;
+    this.#key = key;
     this.#limits = limits;
     this.#whole = whole;
   }
@@ -74,7 +79,7 @@ export class Cache {
   /** Returns a cache in a folder of this one. */
   part(folder: string): Cache {
     const io = { version: this.version, now: this.#now, ...defined({ trace: this.#trace }) };
-    return new Cache(folder, io, this.#limits, this);
+    return new Cache(folder, io, this.#key, this.#limits, this);
   }
 
   /** Path of a blob, whether it exists or not. Nothing at this path is verified. */
@@ -157,17 +162,26 @@ export class Cache {
     await this.#write(this.indexPath(document), bytes);
   }
 
-  /** Returns the record of a name; undefined if there is none, or it is damaged. */
-  async readRecord(kind: RecordKind, name: string): Promise<Record<string, unknown> | undefined> {
+  /**
+   * Returns the record of a name; undefined if there is none, it is damaged, or it does not prove that this user wrote it
+   * on this machine. `ofAnyone` is for what is used without the network alone, where nothing else is known.
+   */
+  async readRecord(
+    kind: RecordKind,
+    name: string,
+    { ofAnyone = false }: { ofAnyone?: boolean } = {},
+  ): Promise<Record<string, unknown> | undefined> {
     const file = this.#recordPath(kind, name);
     const bytes = await readIfExists(file, this.#limits.maxRecordBytes);
     if (bytes === undefined) return undefined;
     try {
-      const record = JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-      if (typeof record === 'object' && record !== null && 'name' in record && record.name === name) {
+      const { proof, ...record } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+      if (record.name !== name) return undefined;
+      if (ofAnyone || (await this.#key.hasSigned(this.#signed(kind, record), proof))) {
         await this.touch(file);
-        return record as Record<string, unknown>;
+        return record;
       }
+      this.#trace?.(`not used, it was written on another machine: ${path.relative(this.folder, file)}`);
     } catch {
       // Damaged: it is written again.
     }
@@ -175,9 +189,17 @@ export class Cache {
   }
 
   async writeRecord(kind: RecordKind, name: string, record: object): Promise<void> {
-    const text = JSON.stringify({ name, ...record });
+    const named = { name, ...record };
+    const proof = await this.#key.sign(this.#signed(kind, named));
+    const text = JSON.stringify({ ...named, proof });
     if (Buffer.byteLength(text) > this.#limits.maxRecordBytes) return;
     await this.#write(this.#recordPath(kind, name), Buffer.from(text));
+  }
+
+  /** A record of one part must not be read as one of another. */
+  #signed(kind: RecordKind, record: object): string {
+    const part = this.#whole === undefined ? '' : path.relative(this.#whole.folder, this.folder);
+    return JSON.stringify([kind, part.split(path.sep).join('/'), record]);
   }
 
   async removeRecord(kind: RecordKind, name: string): Promise<void> {
@@ -231,7 +253,7 @@ export async function openCache(io: Clock & Environment & Program & Trace & Work
   const folder = cacheFolder(io);
   await checkOwner(folder);
   io.trace?.(`cache: ${folder}`);
-  return new Cache(folder, io);
+  return new Cache(folder, io, new RecordKey(recordKeyFile(io)));
 }
 
 async function checkOwner(folder: string): Promise<void> {

@@ -161,7 +161,8 @@ export class DocumentFetcher {
 
   async #known(address: SourceAddress, bundles: boolean): Promise<Known | undefined> {
     for (const cache of await this.caches(address)) {
-      const known = await readKnown(cache, recordName(address), bundles);
+      const ofAnyone = this.#offline;
+      const known = await readKnown(cache, recordName(address), { bundles, ofAnyone });
       if (known !== undefined) return { ...known, store: this.#storeIn(cache) };
     }
     return undefined;
@@ -176,9 +177,9 @@ function isRefusal(error: unknown): boolean {
 async function readKnown(
   cache: Cache,
   name: string,
-  bundles: boolean,
+  { bundles, ofAnyone }: { bundles: boolean; ofAnyone: boolean },
 ): Promise<Omit<Known, 'store'> | undefined> {
-  const record = await cache.readRecord('catalogs', name);
+  const record = await cache.readRecord('catalogs', name, { ofAnyone });
   const { digest, size, validators, manifest, bundles: signed } = record ?? {};
   if (typeof digest !== 'string' || !isDigest(digest) || typeof size !== 'number') return undefined;
   if (!isTexts(validators) || (await cache.sizeOfBlob(digest)) !== size) return undefined;

@@ -167,7 +167,7 @@ async function listBundles(fetcher: DocumentFetcher, release: RegistryRelease): 
 }
 
 async function knownBundles(cache: Cache, record: string, release: RegistryRelease): Promise<Digest[]> {
-  const { bundles } = (await cache.readRecord('evidence', record)) ?? {};
+  const { bundles } = (await cache.readRecord('evidence', record, { ofAnyone: true })) ?? {};
   if (Array.isArray(bundles)) return bundles.filter((one): one is Digest => isDigest(String(one)));
   throw untrusted(formatRelease(release), 'its signatures are not in the cache, and --offline is set');
 }

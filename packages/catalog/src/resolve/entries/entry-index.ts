@@ -31,6 +31,8 @@ export interface IndexHeader {
 
 export interface FoundHeader {
   header: IndexHeader;
+  /** Of the header, which has the digests of all buckets. */
+  digest: Digest;
   /** Offset of the first bucket in the index. */
   start: number;
 }
@@ -91,10 +93,11 @@ export function readIndexHeader(first: Uint8Array): FoundHeader | { more: number
   if (length > MAX_HEADER_BYTES) return undefined;
   if (bytes.byteLength < start) return { more: start };
   const text = bytes.subarray(line[0].length, start);
-  if (sha256(text) !== line[2]) return undefined;
+  const digest = sha256(text);
+  if (digest !== line[2]) return undefined;
   const header = JSON.parse(text.toString('utf8')) as IndexHeader;
   // The digest of the header proves that it is whole, and the version that it has these fields.
-  return isDigest(header.document) && isDigest(header.entries) ? { header, start } : undefined;
+  return isDigest(header.document) && isDigest(header.entries) ? { header, digest, start } : undefined;
 }
 
 /** Returns where the bucket of a function is in the index: the offset and the length of its bytes. */

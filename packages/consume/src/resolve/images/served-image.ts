@@ -72,7 +72,8 @@ export class ImageRegistries {
   }
 
   async #known(reference: string): Promise<ServedImage | undefined> {
-    const { digest, platforms } = (await this.#cache.readRecord('images', reference)) ?? {};
+    const { digest, platforms } =
+      (await this.#cache.readRecord('images', reference, { ofAnyone: this.#offline })) ?? {};
     if (typeof digest !== 'string' || !isDigest(digest)) return undefined;
     if (platforms === undefined) return { digest };
     if (typeof platforms !== 'object' || platforms === null) return undefined;

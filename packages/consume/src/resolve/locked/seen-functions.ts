@@ -22,7 +22,7 @@ export interface SeenVersion {
 
 /** Reads what the caches know, for who asks now. */
 interface SeenContext {
-  fetcher: Pick<DocumentFetcher, 'caches'>;
+  fetcher: Pick<DocumentFetcher, 'caches' | 'isOffline'>;
 }
 
 /**
@@ -85,7 +85,9 @@ async function readSeen(
 ): Promise<{ record: Record<string, unknown>; cache: Cache } | undefined> {
   for (const cache of await fetcher.caches(fn.catalog.address)) {
     for (const state of digests) {
-      const record = await cache.readRecord('seen', seenName(fn, definition, state));
+      const record = await cache.readRecord('seen', seenName(fn, definition, state), {
+        ofAnyone: fetcher.isOffline,
+      });
       if (record?.runtime !== undefined && sha256(JSON.stringify(record.runtime)) === record.check)
         return { record, cache };
     }
@@ -102,7 +104,10 @@ export async function rememberAbsent({ cache, writer }: EntryStore, fn: SeenFunc
 
 export async function wasAbsent({ fetcher }: SeenContext, fn: SeenFunction): Promise<boolean> {
   for (const cache of await fetcher.caches(fn.catalog.address)) {
-    if ((await cache.readRecord('seen', seenName(fn, 'absent', '')))?.absent === true) return true;
+    const record = await cache.readRecord('seen', seenName(fn, 'absent', ''), {
+      ofAnyone: fetcher.isOffline,
+    });
+    if (record?.absent === true) return true;
   }
   return false;
 }

@@ -114,7 +114,9 @@ async function openIndex(document: WholeDocument, cache: Cache): Promise<Indexed
   if (index === undefined) return undefined;
   const found = await readHeader(index);
   const entries =
-    found?.header.document === document.digest && found.header.program === cache.version
+    found?.header.document === document.digest &&
+    found.header.program === cache.version &&
+    (await cache.readRecord('indexes', document.digest))?.header === found.digest
       ? await fileSource(
           found.header.entries === document.digest && document.file !== undefined
             ? document.file
@@ -163,12 +165,13 @@ async function buildIndex(document: WholeDocument, { cache, writer }: EntryStore
     { program: cache.version, document: document.digest, entries: digest, form },
     rows,
   );
+  const found = readIndexHeader(index);
+  if (found === undefined || 'more' in found) throw new TypeError('the new index is damaged');
   await writer.write(async () => {
     if (normal !== undefined) await cache.writeBlob(normal);
     await cache.writeIndex(document.digest, index);
+    await cache.writeRecord('indexes', document.digest, { header: found.digest });
   });
-  const found = readIndexHeader(index);
-  if (found === undefined || 'more' in found) throw new TypeError('the new index is damaged');
   return IndexedDocument.of(memorySource(index), found, memorySource(source));
 }
 
