@@ -14,6 +14,7 @@ import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { RegistryClient } from '@krmhub/api/client';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import type { Input, Io, Output } from '../io/io.js';
 import { runProgram } from '../program.js';
@@ -24,7 +25,7 @@ export interface TestIoOptions {
   columns?: number;
   /** What stdin holds; nothing by default. */
   stdin?: string | Uint8Array;
-  /** The whole environment, besides a HOME that is not there. */
+  /** The whole environment, besides a HOME that is not there, or has only what belongs to the cache. */
   env?: Record<string, string>;
   cwd?: string;
   /** The clock; that of the machine by default. */
@@ -53,7 +54,7 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     stdin: createInput(stdin, tty),
     stdout: stdout.stream,
     stderr: stderr.stream,
-    env: { HOME: path.join(tmpdir(), `krmhub-no-home-${randomUUID()}`), ...options.env },
+    env: { HOME: homeOf(options.env?.KRMHUB_CACHE), ...options.env },
     cwd,
     exitCode: 0,
     now,
@@ -65,6 +66,12 @@ export function testIo(options: TestIoOptions = {}): TestIo {
     outBytes: stdout.bytes,
     stop,
   };
+}
+
+/** Who has the same cache is the same user, on the same machine. */
+function homeOf(cache: string | undefined): string {
+  const name = cache === undefined ? randomUUID() : sha256(Buffer.from(cache)).slice('sha256:'.length);
+  return path.join(tmpdir(), `krmhub-no-home-${name}`);
 }
 
 /** Runs a command line to its end and gives what it printed and its exit code. */
