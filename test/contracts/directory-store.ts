@@ -58,6 +58,28 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
       expect((await store().user(carol.id))?.groups).toEqual(['claimed']);
     });
 
+    it('and suspended ones do not count among those who may sign in, nor do those of another provider', async () => {
+      const enter = (subject: string, issuer = ISSUER) =>
+        store().confirmUser(
+          { issuer, subject, name: subject, groups: [] },
+          { at: AT, isSignIn: true, maxUsers: 2 },
+        );
+      const [ann, ben] = [await add('ann'), await add('ben'), await add('cleo')];
+      await enter('ann');
+      const dora = await enter('dora');
+      await enter('dora', 'https://other.example.com');
+      await enter('eve', 'https://other.example.com');
+      await enter('eve');
+      await refuse(enter('fay'), 'forbidden');
+      await store().suspendUser(dora.id, true, ACT);
+      await enter('fay');
+      await refuse(enter('gil'), 'forbidden');
+      await store().removeDirectoryUser(ISSUER, ann.id, ACT);
+      await store().suspendUser(dora.id, false, ACT);
+      await refuse(enter('gil'), 'forbidden');
+      expect(await enter('ben')).toMatchObject({ id: ben.user });
+    });
+
     it('are unique by name without case, and by subject; others may have the same in another directory', async () => {
       const alice = await add('alice', { externalId: '1' });
       await refuse(add('ALICE', { externalId: '2' }), 'conflict');

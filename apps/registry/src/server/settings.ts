@@ -154,7 +154,7 @@ export const SETTINGS = {
     name: 'KRMHUB_MAX_USERS',
     unit: 'users, 0 for no limit',
     default: '100000',
-    why: 'How many users can sign in with identity providers. The registry stores a row for each, and with a provider that is open to anybody, anybody can add rows. A new user is refused at the limit, and the log says so; known users still sign in. It does not apply to users whom a directory adds, which has a limit of its own.',
+    why: 'How many users of each identity provider can sign in. The registry stores a row for each, and with a provider that is open to anybody, anybody can add rows. A new user is refused at the limit, and the log says so; known users still sign in. Suspended users do not count, and neither do users whom a directory manages, which has a limit of its own.',
   },
   oidcConfirmDays: {
     name: 'KRMHUB_OIDC_CONFIRM_DAYS',

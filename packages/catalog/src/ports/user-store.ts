@@ -38,8 +38,9 @@ export interface UserReader {
 /** Stores what providers and directories say about users. */
 export interface UserConfirmer {
   /**
-   * Adds a user, or replaces what is known of one. Who is suspended stays so. Rejects with `forbidden` if there are
-   * `maxUsers`, and this would be another one.
+   * Adds a user, or replaces what is known of one. Who is suspended stays so. Rejects with `forbidden` if
+   * `maxUsers` of the provider have signed in, and this would be another one. Users of a directory and suspended ones do
+   * not count.
    */
   confirmUser(
     found: FoundUser,

@@ -11,7 +11,7 @@ export interface UserSettings {
   oidcConfirmDays?: number;
   /** The identity providers; a directory (SCIM) manages the users of the first one. */
   signIn?: readonly { issuer: string }[];
-  /** Users that may sign in, 0 for no limit. */
+  /** Users of each identity provider that may sign in, 0 for no limit. */
   maxUsers?: number;
 }
 

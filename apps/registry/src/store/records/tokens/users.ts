@@ -25,7 +25,9 @@ const page = query((db) =>
     .orderBy(asc(users.id))
     .limit(sql.placeholder('limit')),
 );
-const countAll = text<{ total: number }>('SELECT count(*) AS total FROM registry_user');
+/** Users who added themselves: not those of a directory, and not those whom somebody suspended. */
+const countOwn = text<{ total: number }>(`SELECT count(*) AS total FROM registry_user
+  WHERE issuer = :issuer AND directory_groups IS NULL AND suspended_at IS NULL AND directory_suspended_at IS NULL`);
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
 const restoreReleased = text('UPDATE registry_user SET directory_suspended_at = NULL WHERE id = :id');
 export const endSessions = text('DELETE FROM operator_session WHERE user_id = :id');
@@ -33,9 +35,10 @@ export const endSessions = text('DELETE FROM operator_session WHERE user_id = :i
 /** Users that a search reads at once: the databases do not agree on the case of letters. */
 const SCANNED_USERS = 1_000;
 
-function* refuseFull(maxUsers: number): Work<void> {
-  if (Number((yield* countAll.first())!.total) < maxUsers) return;
-  throw new KrmhubError('forbidden', `the registry has ${maxUsers} users, the limit, and takes no new one`, {
+function* refuseFull(issuer: string, maxUsers: number): Work<void> {
+  if (Number((yield* countOwn.first({ issuer }))!.total) < maxUsers) return;
+  const message = `the registry has ${maxUsers} users of this identity provider, the limit, and takes no new one`;
+  throw new KrmhubError('forbidden', message, {
     hint: 'Ask its operator to raise KRMHUB_MAX_USERS.',
   });
 }
@@ -55,7 +58,7 @@ export function userRows(database: Sql): UserStore {
         const found = { ...said, ...defined({ signedInAt: isSignIn ? at : undefined }) };
         const id = row?.id ?? randomUUID();
         if (row === undefined) {
-          if (maxUsers !== undefined) yield* refuseFull(maxUsers);
+          if (maxUsers !== undefined) yield* refuseFull(issuer, maxUsers);
           const added = { ...found, id, issuer, subject, createdAt: at };
           yield* change((db) => db.insert(users).values(added)).run();
         } else yield* change((db) => db.update(users).set(found).where(eq(users.id, id))).run();
