@@ -70,6 +70,8 @@ export interface RequestVariables {
   actor?: { id: string; name: string };
   /** What the request tries to change; absent if it changes nothing, or if no table has its route. */
   attempt?: Attempt;
+  /** If the response has the status 404, it may refuse a change of something that the token may not see. */
+  isRefusedAsAbsent?: boolean;
   /** ID of the token of the request, after it was checked. */
   tokenId?: string;
   /** The sign-in of the user of the request, from which the user can get more tokens. */

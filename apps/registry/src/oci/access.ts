@@ -5,6 +5,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { RegistryKeys } from '../catalogs/sign/registry-keys.js';
 import {
   type Authority,
+  answerAsAbsent,
   authenticateSecret,
   authenticateToken,
   lackingRights,
@@ -183,7 +184,7 @@ export class RepositoryAccess {
       'secret' in credentials
         ? await this.#bySecret(c, credentials.secret)
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
-    await this.#refuseUnknown(repository);
+    await this.#refuseUnknown(c, record, repository);
     const missing = this.#lacks(record, repository, action);
     // A token that could have the scope gets a challenge. Otherwise the error says which right the token
     // lacks.
@@ -253,9 +254,10 @@ export class RepositoryAccess {
    * Rejects if the client cannot see a catalog: a challenge or a refusal would tell that it is private. One that is
    * absent has nothing to refer to.
    */
-  async #refuseUnknown(repository: string): Promise<void> {
-    if (repositoryKind(repository).of === 'catalog' && !(await this.#isVisible(repository)))
-      throw new OciError('NAME_UNKNOWN', 'repository not found');
+  async #refuseUnknown(c: RegistryContext, token: TokenRecord, repository: string): Promise<void> {
+    if (repositoryKind(repository).of !== 'catalog' || (await this.#isVisible(repository))) return;
+    answerAsAbsent(c, this.#authority.access.rules, token);
+    throw new OciError('NAME_UNKNOWN', 'repository not found');
   }
 
   async #bySecret(

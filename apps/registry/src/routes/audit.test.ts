@@ -2,6 +2,7 @@ import type { AuditPage, AuditRow } from '@krmhub/api/model';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSecret } from '../http/auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { applyAccess, HIDDEN_SPEC } from '../testing/access.js';
 import { imageManifest, testClient } from '../testing/oci.js';
 import { signedIn } from '../testing/operator-session.js';
 import {
@@ -166,6 +167,40 @@ describe('a refused request', () => {
     const yanked = all.find(({ action }) => action === 'release.yank');
     expect(yanked?.detail?.reason).toBe('it contains krmhub_…');
     expect(JSON.stringify(all)).not.toContain(other.slice(-64));
+  });
+
+  it('has a row if it changes what the token may not see, or what does not exist', async () => {
+    await registry.publish({ ...set, group: 'secret.example.com' });
+    const recipe = (catalog: string) =>
+      `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: ${catalog}}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
+    await registry.send('PUT', '/api/v1/catalogs/vault', recipe('vault'));
+    await applyAccess(registry, HIDDEN_SPEC);
+    const rights = { team: 'apps', repositories: ['catalogs/*'] };
+    const { secret } = await registry.token({ name: 'ci', scopes: ['push', 'yank'], ...rights });
+    const change = async (catalog: string, group: string, authorization?: string) => {
+      const sent = [
+        await registry.send('POST', `/v2/catalogs/${catalog}/blobs/uploads/`, undefined, authorization),
+        await registry.send('DELETE', `/v2/catalogs/${catalog}/manifests/1`, undefined, authorization),
+        await registry.send('POST', `${releasePath({ ...set, group })}/yank`, { reason: 'x' }, authorization),
+      ];
+      return sent.map(({ status }) => status);
+    };
+    const refused = async () =>
+      (await rows('?outcome=refused')).map(({ action, object, detail }) => [action, object, detail?.status]);
+    for (const [catalog, group] of [
+      ['vault', 'secret.example.com'],
+      ['absent', 'absent.example.com'],
+    ] as const) {
+      expect(await change(catalog, group, `Bearer ${secret}`)).toEqual([404, 404, 404]);
+      expect((await refused()).slice(0, 3)).toEqual([
+        ['release.yank', `release/${group}/SetLabels@1.0.0`, 404],
+        ['artifact.untag', `repository/catalogs/${catalog}:1`, 404],
+        ['artifact.push', `repository/catalogs/${catalog}`, 404],
+      ]);
+    }
+    const before = await refused();
+    expect(await change('absent', 'absent.example.com')).toEqual([404, 404, 404]);
+    expect(await refused()).toEqual(before);
   });
 
   it('of a token has a limited number of rows in an hour, then a count', async () => {

@@ -33,7 +33,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
 
   const authorizeYank = async (c: RegistryContext, name: FunctionName): Promise<Caller> => {
     const token = await authenticate(c, deps);
-    const refuse = (record: TokenRecord) => refuseToYank(deps.access.rules, record, name);
+    const refuse = (record: TokenRecord) => refuseToYank(c, deps.access.rules, record, name);
     refuse(token);
     recheckRight(c, refuse);
     return callerOf(c, token);

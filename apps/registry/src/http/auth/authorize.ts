@@ -264,12 +264,22 @@ export async function refuseForbidden(
  * first, and not found.
  */
 export function refuseToYank(
+  c: RegistryContext,
   rules: AccessRules,
   token: TokenRecord,
   { group, kind }: { group: string; kind: string },
 ): void {
+  answerAsAbsent(c, rules, token);
   if (isAsAbsent(rules, tokenActor(rules, token), 'yank', { group, kind })) return;
   refuseLacking(rules, token, 'yank', { group });
+}
+
+/**
+ * Notes that a change that is answered with 404 may be one that the token has no right to. The audit log then has a row
+ * for hidden and for absent things: otherwise one would take longer.
+ */
+export function answerAsAbsent(c: RegistryContext, rules: AccessRules, token: TokenRecord): void {
+  c.set('isRefusedAsAbsent', rules.hidesAnything && !isAdministrator(rules, token));
 }
 
 /** Returns the rights that a token lacks; empty if it lacks none. */

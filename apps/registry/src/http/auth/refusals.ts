@@ -53,7 +53,8 @@ export class Refusals {
   /** Records a request if its response refused it. */
   async record(c: RegistryContext): Promise<void> {
     const { status } = c.res;
-    if (status !== 401 && status !== 403) return;
+    const isRefused = status === 404 ? c.get('isRefusedAsAbsent') === true : status === 401 || status === 403;
+    if (!isRefused) return;
     const actor = c.get('actor');
     const attempt = c.get('attempt') ?? {
       action: 'request.refuse' as const,

@@ -150,7 +150,7 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
     { form: LifecycleForm },
     async (c, { params: name, form }, operator) => {
       const { token } = operator;
-      const refuse = (record: TokenRecord) => refuseToYank(deps.access.rules, record, name);
+      const refuse = (record: TokenRecord) => refuseToYank(c, deps.access.rules, record, name);
       refuse(token);
       recheckRight(c, refuse);
       const { reason = '', replacement = '' } = form;
