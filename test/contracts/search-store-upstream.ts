@@ -102,6 +102,25 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await described('missing', 1)).toBeUndefined();
     });
 
+    it('have descriptions whatever text their entries contain, in the order of the names', async () => {
+      const odd = [
+        'ends with a backslash \\',
+        'a NUL: \u0000, and not one: \\u0000',
+        '","versions":[ is text, and so is \\","versions":[',
+        `𝕦 ü ${'long '.repeat(5_000)}`,
+      ];
+      const places = odd.map((description, at) => ({ kind: `Odd${at}`, description, field: 'a\u0000b' }));
+      await cut('odd', places);
+      const names = [...places.map(({ kind }) => kind), 'None'].reverse();
+      const found = await store().descriptions(
+        'odd',
+        1,
+        names.map((kind) => ({ group: GROUP, kind })),
+      );
+      expect(found).toEqual([undefined, ...odd.toReversed()]);
+      expect(await store().descriptions('odd', 1, [])).toEqual([]);
+    });
+
     it('come after a function of this registry with the same name', async () => {
       await cut('platform', [
         { kind: 'SetLabels', description: 'Set labels.', tags: ['labels', 'set'] },

@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import type { ServedEntry, ServedEntryReader } from '@krmhub/catalog';
 import type { EntryVersion, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT, PLACE_ORDER } from '../../search/rows.js';
 import type { ReadSql } from '../../sql/sql.js';
-import { text, type Work } from '../../sql/statement.js';
+import { fromList, text } from '../../sql/statement.js';
+import { AT_SERIAL } from './entry-row.js';
 
 /** SQL for each database. */
 interface Both {
@@ -47,15 +47,28 @@ const served = text<ServedRow>(
 /** SQL of the catalogs and versions of an upstream function. */
 export const UPSTREAM_VERSIONS = ofFunction(`catalog, ${VERSIONS} AS versions`);
 
-const selectEntry = text<{ json: string }>(
-  `SELECT entry.json FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
-   WHERE place.catalog = :catalog AND place.group_name = :group AND place.kind = :kind
-     AND place.from_serial <= :serial AND (place.to_serial IS NULL OR place.to_serial > :serial)`,
+/** The beginning of the JSON text of an entry: `orderDefinition` writes the short fields before the API versions. */
+const VERSIONS_FOLLOW = ',"versions":[';
+const END_OF_BEGINNING: Both = {
+  sqlite: `instr(entry.json, '${VERSIONS_FOLLOW}')`,
+  postgres: `strpos(entry.json, '${VERSIONS_FOLLOW}')`,
+};
+/**
+ * A quote in a text has a backslash before it, so that only the field matches. The databases do not read the JSON: an entry
+ * has up to a megabyte, and PostgreSQL rejects a NUL anywhere in it.
+ */
+const selectBeginnings = text<FunctionName & { beginning: string }>(
+  fromList(
+    (list, join, dialect) => `SELECT place.group_name AS "group", place.kind,
+       substr(entry.json, 1, ${END_OF_BEGINNING[dialect]} - 1) || '}' AS beginning
+     FROM ${list} ${join} catalog_function AS place
+       ON place.catalog = :catalog AND place.group_name = wanted.value ->> 0 AND place.kind = wanted.value ->> 1
+     ${join} entry ON entry.digest = place.entry WHERE ${AT_SERIAL}`,
+    ':names',
+  ),
 );
-/** Entries that are read at a time: each has up to a megabyte, and other work runs between two reads. */
-const ENTRIES_AT_A_TIME = 20;
 
-export function servedEntryRows({ read }: ReadSql): ServedEntryReader {
+export function servedEntryRows({ read, readOne }: ReadSql): ServedEntryReader {
   return {
     servedEntries: (group, kind) =>
       read(function* () {
@@ -64,28 +77,19 @@ export function servedEntryRows({ read }: ReadSql): ServedEntryReader {
           ({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) }),
         );
       }),
-    async descriptions(catalog, serial, names) {
-      const found: (string | undefined)[] = [];
-      while (found.length < names.length) {
-        const some = names.slice(found.length, found.length + ENTRIES_AT_A_TIME);
-        found.push(...(await read(() => describe({ catalog, serial }, some))));
-        await setImmediate();
-      }
-      return found;
-    },
+    descriptions: (catalog, serial, functions) =>
+      readOne(function* () {
+        if (functions.length === 0) return [];
+        const names = JSON.stringify(functions.map(({ group, kind }) => [group, kind]));
+        const rows = yield* selectBeginnings.all({ catalog, serial, names });
+        const found = new Map(rows.map((row) => [`${row.group}/${row.kind}`, describe(row.beginning)]));
+        return functions.map(({ group, kind }) => found.get(`${group}/${kind}`));
+      }),
   };
 }
 
-function* describe(
-  snapshot: { catalog: string; serial: number },
-  names: readonly FunctionName[],
-): Work<(string | undefined)[]> {
-  const found: (string | undefined)[] = [];
-  for (const { group, kind } of names) {
-    const row = yield* selectEntry.first({ ...snapshot, group, kind });
-    found.push(row && (JSON.parse(row.json) as FunctionDefinition).description);
-  }
-  return found;
+function describe(beginning: string): string | undefined {
+  return (JSON.parse(beginning) as Pick<FunctionDefinition, 'description'>).description;
 }
 
 export function readVersions(json: string): EntryVersion[] {
