@@ -1,11 +1,19 @@
-import { AccessRules, type EntryQuery, NO_ACCESS, VISIBILITIES } from '@krmhub/catalog';
+import { AccessRules, type Actor, type EntryQuery, NO_ACCESS, VISIBILITIES } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
+import { asActor } from '../../apps/registry/src/http/auth/request-actor.js';
 import { readableStore } from '../../apps/registry/src/store/readable-store.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { cutUpstream } from './sample-upstream.js';
 
+const ADMINISTRATOR: Actor = {
+  name: 'admin',
+  scopes: ['admin'],
+  groups: ['*'],
+  repositories: ['*'],
+  isInside: false,
+};
 const GROUPS = ['a.example.com', 'b.example.com', 'c.example.com'];
 
 describe('entries of a catalog that everybody may read', () => {
@@ -45,6 +53,11 @@ describe('entries of a catalog that everybody may read', () => {
             }
             expect(walked).toEqual(names(expected).sort());
           }
+          const filter = { catalog: 'default', serial: 1, of: 'held' } as const;
+          const counted = new Map(expected.length === 0 ? [] : [['banana', expected.length]]);
+          expect(await seen.countEntries(filter)).toEqual(counted);
+          const all = await asActor(ADMINISTRATOR, () => seen.countEntries(filter));
+          expect(all).toEqual(new Map([['banana', entries.length]]));
           for (const { group, kind } of entries) {
             const isSeen = rules.visibilityOf(group, kind) === 'public';
             expect(await seen.servedEntries(group, kind)).toHaveLength(isSeen ? 1 : 0);

@@ -197,6 +197,14 @@ export function catalogEntriesContract(store: () => RegistryStore): void {
       expect(await counts(3, 'shadowed')).toEqual({ '': 2 });
       expect(await counts(3, 'yanked')).toEqual({ '': 1 });
       expect(await counts(0, 'held')).toEqual({});
+      const seen = async (of: EntryQuery['of']) => {
+        const sees = ({ kind }: { kind: string }) => kind !== 'B' && kind !== 'D';
+        return Object.fromEntries(await store().countEntries({ catalog: 'c', serial: 3, of }, sees));
+      };
+      expect(await seen('held')).toEqual({ ours: 2 });
+      expect(await seen('shadowed')).toEqual({ '': 1 });
+      expect(await seen('refused')).toEqual({ '': 1 });
+      expect(await seen('yanked')).toEqual({});
     });
 
     it('list the changed entries', async () => {

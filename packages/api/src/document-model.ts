@@ -140,6 +140,7 @@ const sourceWarning = z.object({
   code: z.enum(SOURCE_WARNING_CODES),
   group: z.string(),
   message: z.string(),
+  like: exactOptional(z.string()),
 } satisfies Fields<NonNullable<ReportedSource['warnings']>[number]>);
 
 const reportedSource = z.object({

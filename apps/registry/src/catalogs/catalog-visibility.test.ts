@@ -1,9 +1,14 @@
 import type { SnapshotList } from '@krmhub/api/model';
+import { type Actor, ANONYMOUS, type SourceRecord } from '@krmhub/catalog';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../store/registry-store.js';
+import { seenSource } from '../store/seen-records.js';
+import { sightOf } from '../store/sight.js';
 import { applyAccess, HIDDEN_SPEC, storeAccess, teamBearer } from '../testing/access.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { type DeriveDeps, deriveHere } from '../workers/derive/derivation.js';
+import { documentReader, SNAPSHOT_REPORT } from './serve/snapshot-documents.js';
 
 let registry: TestRegistry;
 beforeEach(async () => {
@@ -217,6 +222,48 @@ describe('a catalog', () => {
     expect(await named(paths[0]!, ops)).toEqual(['inside', 'secret']);
     const response = await get(paths[0]!);
     expect(response.headers.get('cache-control')).toBe('no-cache');
+  });
+
+  it('has a report by the rules that its request followed, also if newer ones are stored meanwhile', async () => {
+    const policy = '{deny: [{group: secret.example.com}]}';
+    const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: strict}\nspec:\n  sources: [{name: ours, functions: {}}]\n  policy: ${policy}\n`;
+    await registry.send('PUT', '/api/v1/catalogs/strict', recipe);
+    await registry.waitForCatalogs();
+    const { store, access } = registry.parts;
+    const snapshot = (await store.snapshot('strict', 1))!;
+    await storeAccess(registry, HIDDEN_SPEC);
+    const reader = documentReader(access)!;
+    await storeAccess(registry, '');
+    const derive = deriveHere({ store } as unknown as DeriveDeps);
+    const report = async (input: Parameters<(typeof SNAPSHOT_REPORT)['derive']>[1]) =>
+      Buffer.from(await derive(SNAPSHOT_REPORT, input)).toString();
+    expect(await report({ snapshot })).toContain('secret.example.com');
+    expect(await report({ snapshot, reader })).not.toContain('secret.example.com');
+    expect(documentReader(access)).toBeUndefined();
+  });
+
+  it('names the groups that others of a source look like to those who may read both, in every report', async () => {
+    const { access } = registry.parts;
+    await storeAccess(registry, HIDDEN_SPEC);
+    const warning = (group: string, like?: string) => ({
+      code: 'look-alike-group',
+      group,
+      message: '',
+      like,
+    });
+    const warnings = [
+      warning('open.example.com', 'open.example.net'),
+      warning('open.example.com', 'secret.example.com'),
+      // Of an earlier version, which did not store what it names.
+      warning('open.example.com'),
+    ];
+    const record = { catalog: 'default', copy: { invalid: [], invalidEntries: 0, warnings } };
+    const seen = (actor: Actor) =>
+      seenSource(record as unknown as SourceRecord, sightOf(access.rules, actor))[0]?.copy?.warnings;
+    const rights = { groups: ['*'], repositories: ['*'], isInside: false };
+    expect(seen(ANONYMOUS)).toEqual(warnings.slice(0, 1));
+    expect(seen({ ...rights, name: 'ops', scopes: ['read'], teams: ['ops'] })).toEqual(warnings.slice(0, 2));
+    expect(seen({ ...rights, name: 'admin', scopes: ['admin'] })).toEqual(warnings);
   });
 
   it('does not name a yanked release that not all its readers may read', async () => {

@@ -176,8 +176,9 @@ const GUARDS: Guards = {
     }
   },
   countEntries: (call, sight) => async (filter) => {
-    const found = await call(filter);
-    return sight().catalog(filter.catalog) ? found : new Map();
+    const see = sight();
+    const catalog = see.catalog(filter.catalog) ? filter.catalog : NO_NAME;
+    return call({ ...filter, catalog }, see.everything() ? undefined : see.function);
   },
   servedReleases: (call, sight) => (name, functions, limit) => {
     const see = sight();

@@ -23,7 +23,8 @@ export function seenCatalog(catalog: CatalogRecord, sight: Sight): CatalogRecord
 }
 
 export function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
-  return sight.catalog(source.catalog) ? [visibleSource(source, sight.function)] : [];
+  if (!sight.catalog(source.catalog)) return [];
+  return [sight.everything() ? source : visibleSource(source, sight.function)];
 }
 
 /** In place of a reason that only names a replacement. */

@@ -10,6 +10,8 @@ export interface Sight {
   repository(name: string): boolean;
   /** What concerns the registry as a whole. */
   registry(): boolean;
+  /** Whether nothing is hidden from the actor. */
+  everything(): boolean;
 }
 
 /** Returns what an actor may read. */
@@ -23,6 +25,7 @@ export function sightOf(rules: AccessRules, actor: Actor): Sight {
     catalog: (catalog) => sees({ catalog }),
     repository: (name) => sees(repositoryObject(name)),
     registry: () => sees('registry'),
+    everything: () => !rules.hidesAnything || sees('registry'),
   };
 }
 

@@ -6,7 +6,6 @@ import {
   type FunctionReader,
   folderReading,
   followsRegistryPolicies,
-  type GroupWarning,
   lookAlikeWarnings,
   type PolicyReader,
   type PollOutcome,
@@ -31,7 +30,7 @@ import {
   type UpstreamCatalog,
   type UpstreamEntryName,
 } from '@krmhub/catalog';
-import { KrmhubError, sha256 } from '@krmhub/schema';
+import { KrmhubError, type SourceWarning, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
@@ -125,7 +124,7 @@ async function refreshOnce(
 }
 
 /** Returns warnings about a fetched catalog. They name public groups that the registry has now. */
-async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): Promise<GroupWarning[]> {
+async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): Promise<SourceWarning[]> {
   if (outcome.outcome !== 'fetched') return [];
   const { entries, unchanged = [] } = outcome;
   const groups = [...entries, ...unchanged].map(({ group }) => group);

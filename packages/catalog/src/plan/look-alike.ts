@@ -1,6 +1,6 @@
+import type { SourceWarning } from '@krmhub/schema';
 import { loadPublicSuffixes } from '@krmhub/schema/libraries/lazy-libraries';
 import { differsInOne } from '@krmhub/schema/suggest';
-import type { GroupWarning } from '../ports/source-records.js';
 
 /** A known group that a new one looks like. */
 export interface LookAlike {
@@ -79,12 +79,12 @@ const MAX_WARNINGS = 100;
 const MAX_COMPARED = 1_000;
 
 /** Returns the first warnings about groups of an upstream source that look like a group of this registry. */
-export function lookAlikeWarnings(groups: Iterable<string>, known: readonly string[]): GroupWarning[] {
+export function lookAlikeWarnings(groups: Iterable<string>, known: readonly string[]): SourceWarning[] {
   const own = new Set(known);
   const find = lookAlikeFinder(known);
   const others = [...new Set(groups)].filter((group) => !own.has(group)).slice(0, MAX_COMPARED);
   return others
-    .flatMap((group): GroupWarning[] => {
+    .flatMap((group): SourceWarning[] => {
       const found = find(group);
       if (found === undefined) return [];
       const message = `the group ${group} looks like the group ${found.group} of this registry: ${found.reason}`;

@@ -116,8 +116,11 @@ export interface EntryTextReader {
 export interface EntryPageReader {
   /** Returns a page of entry rows of a catalog. Yields to other requests while it skips many rows. */
   entryPage(query: EntryQuery): Promise<EntryPage>;
-  /** Counts entry rows by the source of the first API version; `''` is for functions without an entry. */
-  countEntries(filter: EntryFilter): Promise<Map<string, number>>;
+  /**
+   * Counts entry rows by the source of the first API version, of all functions or those of `sees`; `''` is for functions
+   * without an entry.
+   */
+  countEntries(filter: EntryFilter, sees?: (name: FunctionName) => boolean): Promise<Map<string, number>>;
   /**
    * Returns functions with a changed entry row after the serial `from` and up to `to`, by group and kind in code unit
    * order, at most `limit`; `isAll` is false if there are more. Includes rows that changed and changed back.

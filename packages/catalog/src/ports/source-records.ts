@@ -67,19 +67,13 @@ export interface SourceCopy {
   completed?: CompletedEntry[];
   completedEntries?: number;
   /** The first warnings about its groups, at the time when it was fetched. Absent if there are none. */
-  warnings?: GroupWarning[];
+  warnings?: SourceWarning[];
   /** How it was read (`readingDigest`). Absent for a plain catalog. */
   reading?: Digest;
   /** The valid signatures of the catalog. */
   signatures: SourceSignature[];
   /** The claims of a signed snapshot. */
   snapshot?: { catalog: string; serial: number; expires: Time };
-}
-
-/** A warning, with the group of this registry that it names. */
-export interface GroupWarning extends SourceWarning {
-  /** Absent in warnings of earlier versions. */
-  like?: string;
 }
 
 /** An upstream source in the recipe of a catalog. */

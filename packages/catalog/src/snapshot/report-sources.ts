@@ -77,7 +77,7 @@ export function reportSource({ source, url, failure, copy }: SourceRecord): Repo
       completed: copy.completed,
       completedEntries:
         copy.completed === undefined ? undefined : (copy.completedEntries ?? copy.completed.length),
-      warnings: copy.warnings?.map(({ code, group, message }) => ({ code, group, message })),
+      warnings: copy.warnings,
     }),
   };
 }

@@ -7,13 +7,12 @@
  * @module
  */
 
-import { type CompletedEntry, canonicalJson, type Digest } from '@krmhub/schema';
+import { type CompletedEntry, canonicalJson, type Digest, type SourceWarning } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { signatureVerdicts } from '../policy/evaluate-signatures.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
 import type {
-  GroupWarning,
   InvalidEntry,
   SourceCopy,
   SourceRecord,
@@ -73,7 +72,7 @@ export interface RefreshInput {
   known: readonly UpstreamEntryName[];
   outcome: PollOutcome;
   /** Warnings about the groups of a fetched catalog. */
-  warnings?: readonly GroupWarning[];
+  warnings?: readonly SourceWarning[];
   now: Time;
   /** A random number from 0 to 1. */
   jitter: number;

@@ -106,6 +106,8 @@ export interface SourceWarning {
   code: (typeof SOURCE_WARNING_CODES)[number];
   group: string;
   message: string;
+  /** The group of the registry that it names. Absent in warnings of earlier versions. */
+  like?: string;
 }
 
 /** The state of an upstream source when the snapshot was built. */

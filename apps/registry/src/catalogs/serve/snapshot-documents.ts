@@ -1,20 +1,23 @@
 import {
+  type AccessRules,
   type CatalogEntryRow,
   type CatalogHeader,
   type ReadRights,
   type RenderedEntry,
+  readSearchAccess,
   renderProfile,
   renderReport,
   renderSnapshot,
+  type SearchAccess,
   type SnapshotRecord,
+  searchAccess,
   visibleReportedSource,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName, Profile, ReportedSource } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { currentActor, type KnownAccess } from '../../http/auth/request-actor.js';
 import { sightOf } from '../../store/sight.js';
-import { storedAccess } from '../../store/stored-access.js';
-import type { Derivation, DeriveDeps } from '../../workers/derive/derivation.js';
+import type { Derivation } from '../../workers/derive/derivation.js';
 
 /**
  * Documents about snapshots. Large catalogs have 20,000 entries and more, so they are not rendered for each request.
@@ -25,25 +28,30 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** The reader of a document that names functions: some of them can have been hidden since its rows were stored. */
 export interface DocumentReader {
   rights: ReadRights;
-  /** Of the access rules. */
-  revision: string;
+  /** The rules that the request followed: the stored ones can be newer, and the document is cached under these. */
+  access: Omit<SearchAccess, 'rules'>;
+  /** Frozen, so that its digest is computed once. */
+  rules: readonly [string];
 }
+
+const frozenRules = new WeakMap<AccessRules, readonly [string]>();
 
 /** Returns who makes the current request; undefined if that actor may read everything. */
 export function documentReader({ rules }: KnownAccess): DocumentReader | undefined {
   const actor = currentActor();
-  if (!rules.hidesAnything || sightOf(rules, actor).registry()) return undefined;
+  if (sightOf(rules, actor).everything()) return undefined;
   const { scopes, groups, repositories, teams, isInside } = actor;
   const rights = { scopes, groups, repositories, isInside, ...defined({ teams }) };
-  return { rights, revision: rules.revision };
+  const { rules: text, ...access } = searchAccess({ rules });
+  const frozen = frozenRules.get(rules) ?? Object.freeze([text] as const);
+  frozenRules.set(rules, frozen);
+  return { rights, access, rules: frozen };
 }
 
-async function seenBy(
-  { store }: DeriveDeps,
-  reader: DocumentReader | undefined,
-): Promise<(name: FunctionName) => boolean> {
+function seenBy(reader: DocumentReader | undefined): (name: FunctionName) => boolean {
   if (reader === undefined) return () => true;
-  return sightOf(await storedAccess(store), { name: '', ...reader.rights }).function;
+  const [rules] = reader.rules;
+  return sightOf(readSearchAccess({ ...reader.access, rules }), { name: '', ...reader.rights }).function;
 }
 
 function seenSources({ sources }: { sources?: ReportedSource[] }, sees: (name: FunctionName) => boolean) {
@@ -61,7 +69,7 @@ export const SNAPSHOT_DOCUMENT: Derivation<DocumentInput> = {
   name: 'snapshot',
   async derive(deps, { snapshot, reader }) {
     const rows = await deps.store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
-    return encode(renderSnapshot(snapshot, rows.filter(await seenBy(deps, reader))));
+    return encode(renderSnapshot(snapshot, rows.filter(seenBy(reader))));
   },
 };
 
@@ -71,7 +79,7 @@ export const SNAPSHOT_REPORT: Derivation<DocumentInput> = {
   async derive(deps, { snapshot, reader }) {
     const rows = await deps.store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     if (reader === undefined) return encode(renderReport(snapshot, rows));
-    const sees = await seenBy(deps, reader);
+    const sees = seenBy(reader);
     return encode(renderReport({ ...snapshot, ...seenSources(snapshot, sees) }, rows.filter(sees)));
   },
 };
@@ -89,7 +97,7 @@ export const CATALOG_REPORT: Derivation<{
   name: 'catalog-report',
   async derive(deps, { state, excluded, reader }) {
     const rows = await deps.store.latestEntryRows(state.catalog);
-    const sees = await seenBy(deps, reader);
+    const sees = seenBy(reader);
     return encode(renderReport(state, [...rows.filter(sees), ...excluded]));
   },
 };

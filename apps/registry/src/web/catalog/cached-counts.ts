@@ -6,6 +6,7 @@ import {
   type SnapshotStore,
 } from '@krmhub/catalog';
 import { LRUCache } from 'lru-cache';
+import { type KnownAccess, sightKey } from '../../http/auth/request-actor.js';
 import { SERVER_LIMITS } from '../../limits.js';
 
 /** Counts on the page of a catalog. A function counts once, whatever the number of its API versions. */
@@ -28,17 +29,19 @@ export interface SnapshotChanges {
 /** Caches counts that need a walk through a catalog, until the catalog changes. */
 export class CachedCounts {
   readonly #store: SnapshotStore;
+  readonly #access: KnownAccess;
   readonly #cache = new LRUCache<string, Promise<unknown>>({ max: SERVER_LIMITS.maxCachedCounts });
 
-  constructor(store: SnapshotStore) {
+  constructor(store: SnapshotStore, access: KnownAccess) {
     this.#store = store;
+    this.#access = access;
   }
 
-  /** Counts the newest state, including changes that are not in a snapshot yet. */
+  /** Counts what the reader sees of the newest state, including changes that are not in a snapshot yet. */
   catalogCounts(catalog: CatalogRecord): Promise<CatalogCounts> {
     const { name, newest, throughEvent } = catalog;
     const serial = reportSerial(catalog);
-    const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''}`;
+    const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''} ${sightKey(this.#access)}`;
     return this.#cached(state, async () => {
       const count = async (of: ReportRemark) =>
         (await this.#store.countEntries({ catalog: name, serial, of })).get('') ?? 0;

@@ -131,7 +131,7 @@ export type CatalogPageDeps = ReadCatalogDeps &
 
 export function catalogPageRoutes(app: RegistryApp, deps: CatalogPageDeps): void {
   const { store, site } = deps;
-  const counts = new CachedCounts(store);
+  const counts = new CachedCounts(store, deps.access);
   const comparer = new SnapshotComparer(deps.derive);
   const { buildRows } = snapshotRows(store, counts);
   const { currentSnapshot } = snapshotFinder(deps);

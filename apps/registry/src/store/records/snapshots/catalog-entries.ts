@@ -89,6 +89,10 @@ function steppers(of: EntryFilter['of']) {
          AND (:source::text IS NULL OR ${source('postgres')} = :source::text)
        ORDER BY group_name, kind LIMIT :limit`,
     }),
+    sources: text<FunctionName & { source: string | null }>({
+      sqlite: `SELECT group_name AS "group", kind, ${source('sqlite')} AS source ${inRange('sqlite')}`,
+      postgres: `SELECT group_name AS "group", kind, ${source('postgres')} AS source ${inRange('postgres')}`,
+    }),
     counts: text<{ source: string | null; count: number }>({
       // Grouped by the expression itself, SQLite would read every row, although the index contains it.
       sqlite: `SELECT source, count(*) AS count FROM (
@@ -152,11 +156,16 @@ export function catalogEntryRows({ read }: ReadSql): EntryPageReader {
       return { rows, ...defined({ next }) };
     },
 
-    async countEntries(filter) {
+    async countEntries(filter, sees) {
       const counts = new Map<string, number>();
+      const add = (source: string | null, count: number) =>
+        counts.set(source ?? '', (counts.get(source ?? '') ?? 0) + count);
+      const { counts: all, sources } = steps[filter.of];
       await forRanges(filter, { group: '', kind: '' }, function* (range) {
-        for (const { source, count } of yield* steps[filter.of].counts.all({ ...range })) {
-          counts.set(source ?? '', (counts.get(source ?? '') ?? 0) + count);
+        if (sees === undefined) {
+          for (const { source, count } of yield* all.all({ ...range })) add(source, count);
+        } else {
+          for (const { source, ...name } of yield* sources.all({ ...range })) if (sees(name)) add(source, 1);
         }
         return true;
       });
