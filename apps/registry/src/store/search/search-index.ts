@@ -21,7 +21,7 @@ export interface SearchIndex {
   /** An id that no function has. */
   newId(): Work<number>;
   /** Without a release, an upstream catalog can provide the name again. */
-  refresh(group: string, kind: string): Work<void>;
+  refresh(group: string, kind: string): Work<unknown>;
   /** A catalog has a new snapshot, whose entry rows are stored. `synchronizeSearch` includes what this does not. */
   snapshotCommitted(snapshot: SnapshotRecord): Work<void>;
 }

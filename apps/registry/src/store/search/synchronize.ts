@@ -17,8 +17,12 @@ import { text, type Work } from '../sql/statement.js';
 import type { SyncSql } from '../sqlite/sqlite-sql.js';
 import { refresh } from './upstream-rows.js';
 
-/** Changed functions of a snapshot that its commit writes to search; more would delay other writes. */
+/**
+ * Changed functions of a snapshot, and entries of them, that its commit writes to search; more would delay other writes.
+ */
 const MAX_WITH_COMMIT = 50;
+/** Entries of a function that are written before others can write: each has up to a megabyte. */
+const ENTRIES_AT_ONCE = 5;
 /** Milliseconds after which a transaction ends, so that others can write. */
 const BATCH_MS = 40;
 /** Milliseconds between two transactions: a waiting write retries every 10. */
@@ -58,7 +62,12 @@ export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<vo
   if (names.length > MAX_WITH_COMMIT) {
     if ((yield* concerned.first({ catalog, serial }))!.found === 1) return;
   } else {
-    for (const { group, kind } of names) yield* refresh(group, kind);
+    let left = MAX_WITH_COMMIT + 1;
+    for (const { group, kind } of names) {
+      left -= yield* refresh(group, kind, left);
+      // Other catalogs can have many entries that search does not include yet.
+      if (left === 0) return;
+    }
   }
   yield* mark.run({ catalog, serial });
 }
@@ -75,9 +84,9 @@ export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchr
           const until = performance.now() + BATCH_MS;
           let next = from;
           // Each refresh is valid on its own, so after an interruption most of the work is done.
-          while (next < names.length && (next === from || performance.now() < until)) {
-            const { group, kind } = names[next++]!;
-            yield* refresh(group, kind);
+          for (let name = names[next]; name !== undefined; name = names[next]) {
+            if ((yield* refresh(name.group, name.kind, ENTRIES_AT_ONCE)) < ENTRIES_AT_ONCE) next += 1;
+            if (performance.now() >= until) break;
           }
           if (next === names.length) yield* mark.run({ catalog: one.catalog, serial: one.newest });
           return next;

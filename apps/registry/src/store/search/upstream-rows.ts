@@ -31,20 +31,27 @@ const addChange = text<{ sequence: number }>(
 );
 const deleteChanges = text('DELETE FROM upstream_change WHERE sequence <= :sequence');
 
-/** Updates the rows of a name, one for each entry in newest snapshots. A function of this registry has none. */
-export function* refresh(group: string, kind: string): Work<void> {
+/**
+ * Updates the rows of a name, one for each entry in newest snapshots. A function of this registry has none. Adds at most
+ * some rows, the displayed one first, and returns how many; if it adds them all, there may be more.
+ */
+export function* refresh(group: string, kind: string, atMost = Number.POSITIVE_INFINITY): Work<number> {
   const kindFolded = kind.toLowerCase();
   const rows = yield* selectRows.all({ group, kindFolded });
   const entries = yield* upstreamEntries(group, kindFolded);
   for (const row of rows) if (!entries.includes(row.entry)) yield* removeRow(group, row);
+  let added = 0;
   for (const entry of entries) {
     if (rows.some((row) => row.entry === entry)) continue;
+    if (added === atMost) break;
+    added += 1;
     const { document, words } = yield* upstreamDocument(entry);
     const id = yield* newId();
     yield* put.run({ ...encodeEntry(document), id, group, kind: document.kind, kindFolded, entry });
     yield* writeText(id, document, words, true);
     yield* recordChange(group, document.kind);
   }
+  return added;
 }
 
 function* removeRow(group: string, { id, kind }: UpstreamRow): Work<void> {

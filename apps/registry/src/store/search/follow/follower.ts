@@ -39,7 +39,7 @@ import { deleteIndexFile, INDEX_VERSION, type IndexFile, openIndexFile } from '.
 import { countIndexed, indexedEntries, writeStep } from './index-rows.js';
 import { isCurrent, NO_CHANGES, nextStep, STATE_LIMITS, type Step, sinceOf } from './next-step.js';
 import { type Progress, placesOfCatalog, readProgress, writeProgress } from './progress.js';
-import { type FoldedName, namesWithoutEntries, recordedNames } from './record-names.js';
+import { type FoldedName, namesWithoutEntries, type RecordedName, recordedNames } from './record-names.js';
 import { markSearched, type RecordState, recordState } from './record-state.js';
 
 /** Steps of one search; the next search or `synchronizeSearch` continues. */
@@ -288,14 +288,22 @@ export class SearchFollower implements SearchStore, NameFinder {
     }
     if (step === undefined) return false;
     const knownEntries = (name: FoldedName) => sql.run(indexedEntries(name));
-    const names =
-      (await record.readOne(() => namesWithoutEntries(step.names, knownEntries))) ??
-      (await record.read(() => recordedNames(step.names, knownEntries)));
-    // After a power cut, the registry could have other events with these numbers.
-    await record.durable();
-    await sql.write(() => writeStep(step, names));
+    const write = async (some: Step, names: readonly RecordedName[]) => {
+      // After a power cut, the registry could have other events with these numbers.
+      await record.durable();
+      await sql.write(() => writeStep(some, names));
+    };
+    let names = await record.readOne(() => namesWithoutEntries(step.names, knownEntries));
+    for (let { names: left } = step; names === undefined; ) {
+      const some = await record.read(() => recordedNames(left, knownEntries));
+      left = some.left;
+      if (left.length === 0) names = some.found;
+      // A name is valid with some of its entries; the progress follows with the last ones.
+      else await write({ names: [] }, some.found);
+    }
+    await write(step, names);
     this.#isReplacement = false;
-    this.#read += names.length;
+    this.#read += step.names.length;
     if (quick && progress.fill === undefined && step.progress?.fill !== undefined) this.#fillSoon();
     if (!quick || progress.event === undefined)
       await this.#report(step, progress.event === undefined, progress.fill !== undefined);

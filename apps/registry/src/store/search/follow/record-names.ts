@@ -52,6 +52,8 @@ export interface RecordedName extends FoldedName {
 
 /** Entries that are read at a time: each has up to a megabyte. */
 const ENTRIES_AT_A_TIME = 20;
+/** Entries that are written in one transaction: a name has as many as there are catalogs with different ones. */
+const MAX_ENTRIES = 100;
 
 type FunctionRow = Omit<IndexRow, 'entry' | 'replacement' | 'words' | 'kind'> &
   FoldedName & {
@@ -110,22 +112,37 @@ export function* namesWithoutEntries(
   return found.some(({ unread }) => unread.length > 0) ? undefined : found;
 }
 
-/** As `namesWithoutEntries`, with the statements that read entries. */
+/**
+ * As `namesWithoutEntries`, with the statements that read entries: at most some, of the displayed catalogs first. What
+ * is `left` has to be read again once the index has these.
+ */
 export function* recordedNames(
   names: readonly FoldedName[],
   knownEntries: KnownEntries,
-): Work<RecordedName[]> {
-  const found = yield* namedPlaces(names, knownEntries);
-  const entries = yield* entryRows([...new Set(found.flatMap(({ unread }) => unread))]);
-  return found.map(({ unread, rows, ...name }): RecordedName => {
-    const read = (row: WordedRow | Digest): WordedRow | Digest => {
-      if (typeof row !== 'string' || !unread.includes(row)) return row;
+  maxEntries = MAX_ENTRIES,
+): Work<{ found: RecordedName[]; left: FoldedName[] }> {
+  const wanted = new Set<Digest>();
+  const some: NamedPlaces[] = [];
+  const left: FoldedName[] = [];
+  for (const one of yield* namedPlaces(names, knownEntries)) {
+    const isFull = wanted.size >= maxEntries && one.unread.length > 0;
+    if (!isFull) some.push(one);
+    for (const digest of one.unread) if (wanted.size < maxEntries) wanted.add(digest);
+    if (isFull || one.unread.some((digest) => !wanted.has(digest)))
+      left.push({ group: one.group, kindFolded: one.kindFolded });
+  }
+  const entries = yield* entryRows([...wanted]);
+  const found = some.map(({ unread, rows, ...name }): RecordedName => {
+    const read = (row: WordedRow | Digest): (WordedRow | Digest)[] => {
+      if (typeof row !== 'string' || !unread.includes(row)) return [row];
+      if (!wanted.has(row)) return [];
       const entry = entries.get(row);
       if (entry === undefined) throw new KrmhubError('internal', `rendered entry ${row} is missing`);
-      return entry;
+      return [entry];
     };
-    return { ...name, rows: rows.map(read) };
+    return { ...name, rows: rows.flatMap(read) };
   });
+  return { found, left };
 }
 
 function* namedPlaces(names: readonly FoldedName[], knownEntries: KnownEntries): Work<NamedPlaces[]> {
