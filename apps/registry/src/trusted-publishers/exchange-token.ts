@@ -13,12 +13,11 @@ import { randomUUID } from 'node:crypto';
 import {
   breaksOnlyRules,
   can,
-  checkClaims,
+  checkNamedPublishers,
   describeProblem,
   describeRun,
   describeWorkflow,
   isPublisherExpired,
-  namesSource,
   pinned,
   publisherTarget,
   type SourceReader,
@@ -98,15 +97,12 @@ function matchingPublishers(
   { publishers, claims }: IdentityToken,
   groups: readonly string[] | undefined,
 ): TrustedPublisher[] {
-  const compared = publishers
-    .filter(({ group }) => groups === undefined || groups.includes(group))
-    .map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
+  const wanted = publishers.filter(({ group }) => groups === undefined || groups.includes(group));
+  const compared = checkNamedPublishers(wanted, claims);
   const matching = compared.filter(({ problems }) => problems.length === 0);
   if (matching.length > 0) return matching.map(({ publisher }) => publisher);
   // What publishers want is told to their own workflows only.
-  const [closest] = compared
-    .filter(({ publisher }) => namesSource(publisher, claims))
-    .sort((a, b) => a.problems.length - b.problems.length);
+  const [closest] = compared.sort((a, b) => a.problems.length - b.problems.length);
   const run = describeRun(publishers[0]!, claims);
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;

@@ -1,7 +1,14 @@
 import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { REFUSED_RUNS, RUNS } from '../../testing/ci-runs.js';
-import { checkClaims, describeRun, namesSource, pinned, type TrustedPublisher } from './check-claims.js';
+import {
+  checkClaims,
+  checkNamedPublishers,
+  describeRun,
+  namesSource,
+  pinned,
+  type TrustedPublisher,
+} from './check-claims.js';
 import { isIssuerOf, provider } from './providers.js';
 
 const publisher = (name: CiProvider, more: Partial<TrustedPublisher>): TrustedPublisher => ({
@@ -40,6 +47,23 @@ describe.each(CI_PROVIDERS)('a publisher of %s', (name) => {
       }
       expect(checkClaims(trusted, {}).length).toBeGreaterThanOrEqual(Object.keys(settings).length);
     }
+  });
+
+  it('is compared with other runs by its source alone', () => {
+    const [source, ...others] = Object.keys(provider(name).settings);
+    const read: string[] = [];
+    const noted = new Proxy<Record<string, string>>(
+      { ...settings, [source!]: 'another' },
+      {
+        get: (values, setting) => {
+          read.push(String(setting));
+          return values[String(setting)];
+        },
+      },
+    );
+    const another = publisher(name, { settings: noted });
+    expect(checkNamedPublishers([another, trusted], claims)).toEqual([{ publisher: trusted, problems: [] }]);
+    expect(read.filter((setting) => others.includes(setting))).toEqual([]);
   });
 
   it('describes the run without what a terminal would interpret', () => {

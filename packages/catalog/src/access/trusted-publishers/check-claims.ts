@@ -91,6 +91,19 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
 }
 
+/**
+ * Compares verified claims with the publishers that name their source. No other publisher accepts them, and there can be
+ * thousands of an issuer, so that one claim of each is compared first.
+ */
+export function checkNamedPublishers(
+  publishers: readonly TrustedPublisher[],
+  claims: Claims,
+): { publisher: TrustedPublisher; problems: ClaimProblem[] }[] {
+  return publishers
+    .filter((publisher) => namesSource(publisher, claims))
+    .map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
+}
+
 /** Whether all problems are with rules of the provider, so that no other publisher would accept the run. */
 export function breaksOnlyRules(
   { provider: name }: TrustedPublisher,
