@@ -255,7 +255,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'refuses a form with %s',
       'refuses a form from another site, and from nobody',
       'is shown escaped',
-      'cannot be guessed: wrong ones count as failed logins',
+      'cannot be guessed: wrong ones count as failed logins of who types them',
     ],
     'test/end-to-end/device-login.test.ts': ['opens no page of another origin'],
   },

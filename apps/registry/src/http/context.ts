@@ -25,7 +25,13 @@ export interface Allowance {
   retryAfterSeconds: number;
 }
 
-/** Limits the rate of a client's requests. Every method but `recordLogin` can throw TooManyRequests. */
+/**
+ * What can be guessed, and who does it: a token or a sign-in with a provider, by the address of the client; a code of
+ * `krmhub login`, by the user who types it.
+ */
+export type GuessedSecret = 'token' | 'sign-in' | { codeTypedBy: string };
+
+/** Limits the rate of a client's requests. Every method can throw TooManyRequests. */
 export interface RequestLimiter {
   /** Counts a request of a route. */
   countRequest(c: RegistryContext, route: unknown): void;
@@ -33,10 +39,10 @@ export interface RequestLimiter {
   countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void;
   /** Counts a write of a token. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void;
-  /** Refuses a login before the token with this hash is looked up. */
-  refuseGuessing(c: RegistryContext, hash: string | undefined): void;
-  /** Records whether a login succeeded. */
-  recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void;
+  /** Refuses a guess before it is looked up, after too many wrong ones. */
+  refuseGuessing(c: RegistryContext, of: Exclude<GuessedSecret, 'token'>): void;
+  /** Counts a failed login. Throws after too many, in place of the answer. */
+  countFailure(c: RegistryContext, of: GuessedSecret): void;
 }
 
 /** The client of a read, while its response is being sent. */

@@ -104,9 +104,9 @@ export const SETTINGS = {
   },
   failedLoginsPerMinute: {
     name: 'KRMHUB_FAILED_LOGINS_PER_MINUTE',
-    unit: 'rejected tokens of one client address per minute, 0 for no limit',
+    unit: 'rejected tokens and sign-ins of one client address, and wrong codes of one user, per minute, 0 for no limit',
     default: '60',
-    why: 'Above the limit, the registry rejects tokens from that address without a check, except tokens that were valid before.',
+    why: 'Above the limit, failed logins get status 429. Valid tokens always work, so that a program with an old token does not block others behind its address.',
   },
   repositoryMebibytes: {
     name: 'KRMHUB_REPOSITORY_MEBIBYTES',

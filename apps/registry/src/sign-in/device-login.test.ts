@@ -242,7 +242,7 @@ describe('the page', () => {
 });
 
 describe('a code', () => {
-  it('cannot be guessed: wrong ones count as failed logins', async () => {
+  it('cannot be guessed: wrong ones count as failed logins of who types them', async () => {
     const own = await openTestRegistry({ config: { failedLoginsPerMinute: 10 } });
     try {
       const browser = await userSignedIn(own);

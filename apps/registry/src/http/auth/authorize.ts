@@ -40,7 +40,7 @@ import {
 } from './check-token.js';
 import { readCredentials } from './credentials.js';
 import type { KnownAccess } from './request-actor.js';
-import { hashSecret, isTokenSecret } from './tokens.js';
+import { isTokenSecret } from './tokens.js';
 import { credentialText, sessionToken, type UserSession } from './user-session.js';
 
 /** Knows tokens. */
@@ -68,9 +68,7 @@ export async function authenticate(c: RegistryContext, authority: Authority): Pr
     throw new KrmhubError('unauthorized', 'this operation requires a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
   if (secret !== undefined) return authenticateSecret(c, authority, secret, hint);
-  const limits = c.get('limits');
-  limits.refuseGuessing(c, undefined);
-  limits.recordLogin(c, undefined, false);
+  c.get('limits').countFailure(c, 'token');
   throw new KrmhubError('unauthorized', 'invalid Authorization header: expected `Bearer TOKEN`', { hint });
 }
 
@@ -82,10 +80,7 @@ export async function authenticateSecret(
   hint: string,
 ): Promise<TokenRecord> {
   if (isTokenSecret(secret)) return authenticateToken(c, authority, secretCredential(secret), hint);
-  const hash = hashSecret(secret);
-  const limits = c.get('limits');
-  limits.refuseGuessing(c, hash);
-  limits.recordLogin(c, hash, false);
+  c.get('limits').countFailure(c, 'token');
   const message = 'malformed token: it is truncated, mistyped, or not a krmhub token';
   throw new KrmhubError('unauthorized', message, { hint });
 }
@@ -100,9 +95,8 @@ export async function authenticateToken(
   const { store, clock, log } = authority;
   const { hash } = credential;
   const limits = c.get('limits');
-  limits.refuseGuessing(c, hash);
   const refuse = (message: string, better = hint) => {
-    limits.recordLogin(c, hash, false);
+    limits.countFailure(c, 'token');
     return new KrmhubError('unauthorized', message, { hint: better });
   };
   const now = clock();
@@ -112,7 +106,6 @@ export async function authenticateToken(
     return checked ?? refuse('unknown token');
   };
   const token = await begin(c, check, refuse);
-  limits.recordLogin(c, hash, true);
   limits.countWrite(c, token);
   await recordUse(c, token, now, { store, log });
   return token;

@@ -3,12 +3,14 @@ import { Socket } from 'node:net';
 import type { Problem } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { afterEach, describe, expect, it } from 'vitest';
+import { TestBrowser } from '../../testing/operator-session.js';
 import {
   definitionText,
   openTestRegistry,
   releasePath,
   type TestRegistry,
 } from '../../testing/test-registry.js';
+import { userSignedIn } from '../../testing/user-session.js';
 import { RATE_LIMIT_CLASSES } from './request-limits.js';
 import { newSecret } from './tokens.js';
 
@@ -41,6 +43,8 @@ async function ask(target: string, sent: Sent = {}): Promise<Response> {
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   return registry.app.request(`http://registry.test${target}`, init, { incoming });
 }
+
+const bad = () => ({ headers: { Authorization: `Bearer ${newSecret()}` } });
 
 async function statuses(count: number, send: () => Promise<Response>): Promise<number[]> {
   const found: number[] = [];
@@ -153,26 +157,37 @@ describe('writes of one token', () => {
 });
 
 describe('refused tokens of one address', () => {
-  it('lead to refusals without a lookup, except for tokens that were good before', async () => {
+  const whoami = (bearer: string, from?: string) =>
+    ask('/api/v1/whoami', { bearer, ...(from === undefined ? {} : { from }) });
+
+  it('are answered with 429 above the limit, and block no valid token behind the address', async () => {
     registry = await openTestRegistry({ config: { failedLoginsPerMinute: 3 } });
     const [known, fresh] = [await registry.token({}), await registry.token({})];
-    const whoami = (bearer: string, from?: string) =>
-      ask('/api/v1/whoami', { bearer, ...(from === undefined ? {} : { from }) });
     expect((await whoami(known.secret)).status).toBe(200);
     expect(await statuses(3, () => whoami(newSecret()))).toEqual([401, 401, 401]);
     await expectTooMany(await whoami(newSecret()), 'failed-logins', 3);
     await expectTooMany(await whoami('nonsense'), 'failed-logins', 3);
-    // A correct guess gets the same response as a wrong one.
-    await expectTooMany(await whoami(fresh.secret), 'failed-logins', 3);
     expect((await whoami(known.secret)).status).toBe(200);
-    expect((await whoami(fresh.secret, '198.51.100.1')).status).toBe(200);
-    // A token that was good from another address is known now.
+    // This process has never seen it.
     expect((await whoami(fresh.secret)).status).toBe(200);
+    expect((await whoami(newSecret(), '198.51.100.1')).status).toBe(401);
     await registry.parts.store.revokeToken(known.id, new Date().toISOString());
-    expect((await whoami(known.secret)).status).toBe(401);
     expect((await whoami(known.secret)).status).toBe(429);
     registry.advance(20_000);
-    expect((await whoami(newSecret())).status).toBe(401);
+    expect((await whoami(known.secret)).status).toBe(401);
+    expect((await whoami(known.secret)).status).toBe(429);
+  });
+
+  it('do not keep users behind it from signing in, nor what users type wrong', async () => {
+    registry = await openTestRegistry({ config: { failedLoginsPerMinute: 1 } });
+    const [ada, eve] = [await userSignedIn(registry), await userSignedIn(registry)];
+    const { secret } = await registry.token({});
+    expect(await statuses(2, () => registry.request('/api/v1/whoami', bad()))).toEqual([401, 429]);
+    const wrong = '/login/device?code=0000-0000';
+    expect(await statuses(2, () => eve.get(wrong))).toEqual([404, 429]);
+    expect((await ada.get(wrong)).status).toBe(404);
+    expect((await new TestBrowser(registry).signIn(newSecret())).status).toBe(429);
+    expect((await new TestBrowser(registry).signIn(secret)).status).toBe(303);
   });
 
   it('do not include requests without a token', async () => {

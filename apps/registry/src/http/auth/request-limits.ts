@@ -1,7 +1,13 @@
 import { ROUTES, type RouteName } from '@krmhub/api/routes';
 import { SERVER_LIMITS } from '../../limits.js';
 import { rateLimitKey } from '../client-address.js';
-import type { RateLimitClass, RegistryContext, RequestLimiter } from '../context.js';
+import type {
+  Allowance,
+  GuessedSecret,
+  RateLimitClass,
+  RegistryContext,
+  RequestLimiter,
+} from '../context.js';
 import { TooManyRequests } from '../too-many-requests.js';
 import { RateLimit } from './rate-limit.js';
 
@@ -104,7 +110,7 @@ export interface RequestLimitSettings {
   requestsPerMinute?: number;
   /** For each token. */
   writesPerMinute?: number;
-  /** For each client address. */
+  /** For each client address, or the user who types codes. */
   failedLoginsPerMinute?: number;
 }
 
@@ -115,8 +121,6 @@ export class RequestLimits implements RequestLimiter {
   readonly #failures: RateLimit | undefined;
   readonly #clock: () => Date;
   readonly #loginFailed: () => void;
-  /** Hashes of tokens that were good when they were last used, oldest first. */
-  readonly #good = new Set<string>();
 
   /** `loginFailed` is called for each failed login, also if there is no limit. */
   constructor(settings: RequestLimitSettings, clock: () => Date, loginFailed: () => void = () => undefined) {
@@ -152,36 +156,33 @@ export class RequestLimits implements RequestLimiter {
   }
 
   /**
-   * Refuses a login before the token is looked up. From an address with too many failures, only tokens that were good
-   * before are looked up: guessing reveals nothing, and other clients behind the address still work. Throws
-   * TooManyRequests.
+   * Refuses a guess before it is looked up. Not of tokens: they have 256 random bits, so that none is guessed, and a valid
+   * one must work whatever others behind its address do. Throws TooManyRequests.
    */
-  refuseGuessing(c: RegistryContext, hash: string | undefined): void {
-    if (this.#failures === undefined || (hash !== undefined && this.#good.has(hash))) return;
-    const allowance = this.#failures.peek(rateLimitKey(c.get('client')), this.#now());
-    if (allowance.allowed) return;
-    c.set('allowance', allowance);
-    throw new TooManyRequests('too many failed logins from your address', allowance);
+  refuseGuessing(c: RegistryContext, of: Exclude<GuessedSecret, 'token'>): void {
+    this.#refuseFailure(c, this.#failures?.peek(guesser(c, of), this.#now()));
   }
 
-  /** Records whether a login succeeded. */
-  recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void {
-    if (hash !== undefined) this.#good.delete(hash);
-    if (good && hash !== undefined) {
-      this.#good.add(hash);
-      if (this.#good.size > SERVER_LIMITS.maxCountedClients) {
-        const [oldest] = this.#good;
-        if (oldest !== undefined) this.#good.delete(oldest);
-      }
-    } else {
-      this.#loginFailed();
-      this.#failures?.take(rateLimitKey(c.get('client')), this.#now());
-    }
+  /** Counts a failed login. Throws TooManyRequests after too many, in place of the answer. */
+  countFailure(c: RegistryContext, of: GuessedSecret): void {
+    this.#loginFailed();
+    this.#refuseFailure(c, this.#failures?.take(guesser(c, of), this.#now()));
+  }
+
+  #refuseFailure(c: RegistryContext, allowance: Allowance | undefined): void {
+    if (allowance === undefined || allowance.allowed) return;
+    c.set('allowance', allowance);
+    throw new TooManyRequests('too many failed logins', allowance);
   }
 
   #now(): number {
     return this.#clock().getTime();
   }
+}
+
+/** Who fails, by what: a pipeline with a revoked token must not keep the users behind its address from signing in. */
+function guesser(c: RegistryContext, of: GuessedSecret): string {
+  return typeof of === 'string' ? `${of} ${rateLimitKey(c.get('client'))}` : `code ${of.codeTypedBy}`;
 }
 
 function limit(policy: string, perMinute: number | undefined): RateLimit | undefined {

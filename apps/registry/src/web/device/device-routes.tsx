@@ -63,21 +63,26 @@ export function deviceRoutes(deps: DevicePageDeps, pages: OperatorPages): void {
     status,
   });
 
-  /** Codes that nobody waits with count as failed logins of the address, so that none is guessed. */
-  const findLogin = async (c: RegistryContext, typed: string): Promise<LoginRequestRecord | undefined> => {
+  /** Codes that nobody waits with count as failed logins of who types them, so that none is guessed. */
+  const findLogin = async (
+    c: RegistryContext,
+    typed: string,
+    { token: { id, user } }: Operator,
+  ): Promise<LoginRequestRecord | undefined> => {
     const code = readCode(typed);
     if (code === undefined) return undefined;
     const limits = c.get('limits');
-    limits.refuseGuessing(c, undefined);
+    const by = { codeTypedBy: user?.id ?? id };
+    limits.refuseGuessing(c, by);
     const found = await waitingLogin(deps, code);
-    if (found === undefined) limits.recordLogin(c, undefined, false);
+    if (found === undefined) limits.countFailure(c, by);
     return found;
   };
 
   pages.page(DEVICE_ROUTES.deviceLoginPage, {}, async (c, { query: { code, answered } }, operator) => {
     if (answered !== undefined) return shown(<AnsweredPage isAllowed={answered === 'allowed'} />);
     if (code === undefined) return shown(<EnterCodePage />);
-    const request = await findLogin(c, code);
+    const request = await findLogin(c, code, operator);
     if (request === undefined) return shown(<NoLoginPage />, 404);
     const { max, usual } = tokenDays(deps);
     const { token } = operator;
@@ -96,7 +101,7 @@ export function deviceRoutes(deps: DevicePageDeps, pages: OperatorPages): void {
   });
 
   pages.action(DEVICE_ROUTES.answerDeviceLogin, { form: AnswerForm }, async (c, { form }, operator) => {
-    const request = await findLogin(c, form.code);
+    const request = await findLogin(c, form.code, operator);
     if (request === undefined) return shown(<NoLoginPage />, 409);
     const isAllowed = form.answer === 'allow';
     const { code } = request;

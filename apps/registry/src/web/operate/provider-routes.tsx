@@ -79,7 +79,7 @@ export function providerRoutes(
   const land = async (c: RegistryContext, provider: IdentityProvider | undefined): Promise<Response> => {
     const query = new URL(c.req.url).searchParams;
     const limits = c.get('limits');
-    limits.refuseGuessing(c, undefined);
+    limits.refuseGuessing(c, 'sign-in');
     c.set('attempt', { action: 'operator.sign-in', object: 'operate' });
     const flow = ownFlow(c, query);
     if (provider === undefined || flow?.provider !== provider.settings.id)
@@ -92,8 +92,7 @@ export function providerRoutes(
       const head = { title: 'Signed in', path: CALLBACK, next: to };
       return privateResponse(c, site, { head, body: <ContinuePage name={name} to={to} /> });
     } catch (error) {
-      if (error instanceof KrmhubError && error.code === 'unauthorized')
-        limits.recordLogin(c, undefined, false);
+      if (error instanceof KrmhubError && error.code === 'unauthorized') limits.countFailure(c, 'sign-in');
       return refuse(c, error, to);
     }
   };
