@@ -216,9 +216,20 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'answers a token without the right as an absent one: %s',
     ],
   },
+  'Text that people write names what is private: a recipe, a replacement, or a reason': {
+    'packages/catalog/src/access/readable-recipe.test.ts': [
+      'who reads a recipe may read what it names: %s %s',
+      'a kind alone names nothing of a hidden group, with the group it does',
+    ],
+    'apps/registry/src/publish/set-lifecycle.test.ts': [
+      'readers of what is %s are told of no replacement that is hidden from them: %s',
+      'readers of what is %s are told of no upstream function that is only in a catalog which is %s',
+    ],
+  },
   'A refused request names the owner of a private group': {
     'apps/registry/src/owners/owner-claims.test.ts': [
       'names the owner of a group only to those who may read the group',
+      'is told with a function to a token that may read only this function of the group',
       'is not told to who may not read the group, by whatever is refused',
     ],
   },

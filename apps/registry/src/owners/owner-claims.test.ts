@@ -1,3 +1,4 @@
+import type { FunctionDetail } from '@krmhub/api/model';
 import type { Owner, OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
 import { proofText, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -318,6 +319,19 @@ it('names the owner of a group only to those who may read the group', async () =
   ];
   expect(await owners(platform)).toEqual(all);
   expect(await owners(await registry.bearer())).toEqual(all);
+});
+
+it('is told with a function to a token that may read only this function of the group', async () => {
+  const named = { group: 'a.secret.example.com', kind: 'SetLabels' };
+  for (const kind of ['SetLabels', 'Other']) await registry.publish({ ...named, kind, release: '1.0.0' });
+  await apply(accessWith(HIDDEN));
+  const one = await tokenOf('platform', { groups: [`${named.group}/${named.kind}`] });
+  const read = (kind: string, token?: string) =>
+    registry.send<FunctionDetail>('GET', `/api/v1/functions/${named.group}/${kind}`, undefined, token);
+  expect((await read('SetLabels', one)).body.owner).toMatchObject({ team: 'platform' });
+  expect([(await read('Other', one)).status, (await read('Other')).status]).toEqual([404, 200]);
+  expect(await owners(one)).toEqual(await owners(await tokenOf('rivals')));
+  expect(JSON.stringify(await owners(one))).not.toContain('secret');
 });
 
 it('is not told to who may not read the group, by whatever is refused', async () => {

@@ -1,5 +1,6 @@
 import type { Release } from '@krmhub/api/model';
 import { isAtMostAsWide, VISIBILITIES } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestRegistry, releasePath, type TestRegistry } from '../testing/test-registry.js';
 
@@ -11,7 +12,17 @@ const functionOf = (visibility: string) => ({
 
 let registry: TestRegistry;
 beforeAll(async () => {
-  registry = await openTestRegistry();
+  registry = await openTestRegistry({
+    // As if the catalog with this name had an upstream function.
+    wrapStore: (store) => ({
+      ...store,
+      servedEntries: async (group, kind) => {
+        const [, catalog] = /^only-in-(\w+)\.example\.net$/.exec(group) ?? [];
+        const entry = { group, kind, serial: 1, versions: [], entry: sha256('') };
+        return catalog === undefined ? store.servedEntries(group, kind) : [{ ...entry, catalog }];
+      },
+    }),
+  });
   for (const visibility of VISIBILITIES) await registry.publish(functionOf(visibility), '');
   const groups = VISIBILITIES.map((one) => `  - {pattern: ${one}.example.com, visibility: ${one}}\n`).join(
     '',
@@ -20,6 +31,7 @@ beforeAll(async () => {
 kind: Access
 metadata: {name: registry}
 spec:
+  catalogs: [${VISIBILITIES.map((one) => `{pattern: ${one}, visibility: ${one}}`).join(', ')}]
   groups:
 ${groups}`;
   expect((await registry.send('PUT', '/api/v1/access', access)).status).toBe(200);
@@ -36,6 +48,22 @@ it.each(VISIBILITIES.flatMap((of) => VISIBILITIES.flatMap((by) => (of === by ? [
     expect([status, body.detail ?? '']).toEqual([
       isTold ? 200 : 400,
       expect.stringContaining(isTold ? '' : `it is ${by}, and ${of}.example.com/SetLabels is ${of}`),
+    ]);
+  },
+);
+
+it.each(VISIBILITIES.flatMap((of) => VISIBILITIES.map((by) => [of, by] as const)))(
+  'readers of what is %s are told of no upstream function that is only in a catalog which is %s',
+  async (of, by) => {
+    const wanted = { group: `only-in-${by}.example.net`, kind: 'SetLabels' };
+    const target = `${releasePath(functionOf(of))}/deprecate`;
+    const { status, body } = await registry.send('POST', target, { replacement: wanted });
+    const isTold = isAtMostAsWide(of, by);
+    expect([status, body.detail ?? '']).toEqual([
+      isTold ? 200 : 400,
+      expect.stringContaining(
+        isTold ? '' : `it is only in ${by} (${by}), and ${of}.example.com/SetLabels is`,
+      ),
     ]);
   },
 );

@@ -102,8 +102,8 @@ async function findReplacement(
   deprecated: ReleaseRecord,
 ): Promise<Replacement> {
   const fn = await store.function(wanted.group, wanted.kind);
-  const [entry] = fn === undefined ? await store.servedEntries(wanted.group, wanted.kind) : [];
-  const found = fn ?? entry;
+  const entries = fn === undefined ? await store.servedEntries(wanted.group, wanted.kind) : [];
+  const found = fn ?? entries[0];
   if (found === undefined) {
     throw new KrmhubError(
       'invalid-request',
@@ -118,6 +118,18 @@ async function findReplacement(
     throw new KrmhubError(
       'invalid-request',
       `replacement ${formatReplacement(replacement)}: it is ${its}, and ${deprecated.group}/${deprecated.kind} is ${readers}`,
+      { hint: 'Name a function that all readers of the deprecated one may read.' },
+    );
+  }
+  // Of an upstream function, others know nothing than those who may read a catalog with it.
+  const isKnown =
+    fn !== undefined ||
+    entries.some(({ catalog }) => isAtMostAsWide(readers, rules.catalogVisibility(catalog)));
+  if (!isKnown) {
+    const catalogs = entries.map(({ catalog }) => `${catalog} (${rules.catalogVisibility(catalog)})`);
+    throw new KrmhubError(
+      'invalid-request',
+      `replacement ${formatReplacement(replacement)}: it is only in ${catalogs.join(', ')}, and ${deprecated.group}/${deprecated.kind} is ${readers}`,
       { hint: 'Name a function that all readers of the deprecated one may read.' },
     );
   }

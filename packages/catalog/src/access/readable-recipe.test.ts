@@ -60,3 +60,8 @@ it('a kind of a hidden function is hidden without its group too', () => {
   expect(['Hidden', 'HIDDEN', 'Shown'].map((kind) => named(ANONYMOUS, kind))).toEqual([false, false, true]);
   expect(named(ADMINISTRATOR, 'Hidden')).toBe(true);
 });
+
+it('a kind alone names nothing of a hidden group, with the group it does', () => {
+  const named = (what: string) => reads(ANONYMOUS, `functions: {}, exclude: [{${what}}]`);
+  expect([named('kind: OnlyInSecret'), named('group: secret.x, kind: OnlyInSecret')]).toEqual([true, false]);
+});
