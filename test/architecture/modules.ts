@@ -103,7 +103,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     limits: [],
     process: ['limits'],
     output: ['limits', 'process'],
-    plan: ['output'],
+    plan: ['output', 'resource-list'],
     sandbox: ['limits', 'process'],
     containers: ['limits', 'process', 'output'],
     archives: [],

@@ -149,7 +149,7 @@ export type { PinnedContainer } from './runtimes/container.js';
 export type { PinnedExec, PinnedPlatform } from './runtimes/exec.js';
 export type { DeclaredProgram, PinnedProgram } from './runtimes/runtime.js';
 export * from './runtimes/runtimes.js';
-export type { PinnedStarlark } from './runtimes/starlark.js';
+export type { PinnedStarlark, ScriptPin } from './runtimes/starlark.js';
 export { SETTINGS_CODES, type SettingsCode } from './settings/codes.js';
 export { readSettings } from './settings/read-settings.js';
 export * from './settings/settings.js';

@@ -159,9 +159,14 @@ export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor 
   );
 }
 
+/** Reports whether an artifact is a Starlark script. */
+export function isScript(image: ImageManifest): boolean {
+  return getArtifactType({ kind: 'image', image }) === 'starlark';
+}
+
 /** Returns the layer of a Starlark script; undefined for other artifacts. Throws as `mainLayer`. */
 export function scriptLayer(image: ImageManifest): Descriptor | undefined {
-  return getArtifactType({ kind: 'image', image }) === 'starlark' ? mainLayer(image, 'starlark') : undefined;
+  return isScript(image) ? mainLayer(image, 'starlark') : undefined;
 }
 
 function sortKeys(annotations: Record<string, string>): Record<string, string> {

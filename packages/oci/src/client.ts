@@ -138,14 +138,6 @@ export class OciClient {
     });
   }
 
-  hasManifest(reference: Reference): Promise<boolean> {
-    return this.#has(reference, `manifests/${manifestReference(reference)}`, { Accept: ACCEPTED });
-  }
-
-  hasBlob(place: RepositoryReference, digest: OciDigest): Promise<boolean> {
-    return this.#has(place, `blobs/${digest}`);
-  }
-
   /** Streams a blob. The stream fails at its end if the digest does not match: do not use the bytes before. */
   async blob(
     { registry, repository }: RepositoryReference,
@@ -297,23 +289,6 @@ export class OciClient {
         return { bytes, next: nextPage(response, registry) };
       }),
     );
-  }
-
-  #has(
-    { registry, repository }: RepositoryReference,
-    target: string,
-    headers: Record<string, string> = {},
-  ): Promise<boolean> {
-    return this.withRetries(async () => {
-      const response = await this.#connectionTo(registry).send(repository, target, {
-        method: 'HEAD',
-        headers,
-        actions: 'pull,push',
-        expected: [200, 404],
-      });
-      response.body.resume();
-      return response.status === 200;
-    });
   }
 
   #connectionTo(registry: string): Connection {

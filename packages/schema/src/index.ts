@@ -47,11 +47,7 @@ export * from './documents/source-problem.js';
 export type { Takedown, TakenDownSigner, Withdrawal, WithdrawalReason } from './documents/takedown.js';
 export type { ImageReference } from './images/image-reference.js';
 export { ociDigest, parseImageReference } from './images/image-reference.js';
-export {
-  catalogJsonSchema,
-  definitionJsonSchema,
-  definitionSpecJsonSchema,
-} from './json-schema/definition.js';
+export { definitionSpecJsonSchema } from './json-schema/definition.js';
 export { functionConfigSchema } from './json-schema/function-config.js';
 export * from './keys/public-key.js';
 export * from './licenses/allowed-licenses.js';

@@ -8,6 +8,5 @@ export type {
 export type { Consume, DownloadRequest } from './download-request.js';
 export { SourceFailure } from './failure.js';
 export { SourceFetcher, type TreeRequest } from './fetcher.js';
-export { removeLeftovers } from './git/temporary-repository.js';
 export type { ServiceRequest, ServiceResponse } from './http/send-request.js';
 export { SOURCE_LIMITS, type SourceLimits } from './limits.js';

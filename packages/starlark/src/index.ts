@@ -48,14 +48,12 @@ export {
   wantBool,
   wantCallable,
   wantInt,
-  wantIterable,
   wantSmallInt,
   wantString,
 } from './values/unpack-arguments.js';
 export type { BinaryOperator, Key, Kwargs, ReprWriter, Value } from './values/value.js';
 export {
   call,
-  forEach,
   freeze,
   HeapValue,
   isIterable,

@@ -1,4 +1,4 @@
-import type { PinnedStarlark } from '@krmhub/catalog';
+import type { PinnedStarlark, ScriptPin } from '@krmhub/catalog';
 import {
   ARCHITECTURES,
   type Architecture,
@@ -31,7 +31,7 @@ export function execLine(platforms: readonly PinnedExecutable[]): string {
 }
 
 /** Returns the command line that runs a script in kpt: `krmhub kpt exec starlark=URI#sha256=DIGITS`. */
-export function scriptLine({ reference, sha256 }: Omit<PinnedStarlark, 'type'>): string {
+export function scriptLine({ reference, sha256 }: ScriptPin): string {
   return `${COMMAND} ${SCRIPT}${escapeBlanks(reference)}#sha256=${sha256.slice('sha256:'.length)}`;
 }
 

@@ -12,7 +12,7 @@ import { scriptName } from './script-name.js';
 export interface ScriptRequest {
   /** `APIVERSION KIND`, for messages. */
   name: string;
-  runtime: Omit<PinnedStarlark, 'type'>;
+  runtime: PinnedStarlark;
   /** Reference of the catalog: relative files are relative to its folder. */
   catalog?: string | undefined;
   /** Use the cache only. */
@@ -31,7 +31,7 @@ export interface FetchedScript {
 /** Returns a script from the cache, or fetches it. Throws as `fetchExecutable` does. */
 export async function fetchScript(
   io: Io,
-  { name, runtime: { reference, sha256: digest }, catalog, offline }: ScriptRequest,
+  { name, runtime: { type, reference, sha256: digest }, catalog, offline }: ScriptRequest,
 ): Promise<FetchedScript> {
   const [os, arch] = hostPlatform().split('/') as ['linux', 'amd64'];
   const fetched = await fetchExecutable(io, {
@@ -39,7 +39,7 @@ export async function fetchScript(
     platform: { os, arch, bin: scriptName(reference), uri: reference, sha256: digest },
     catalog,
     offline,
-    artifact: 'starlark',
+    artifact: type,
     maxBytes: DOCUMENT_LIMITS.maxScriptBytes,
   });
   const { maxScriptBytes } = DOCUMENT_LIMITS;

@@ -30,7 +30,7 @@ export async function inlineScript(
       hint: 'Add the digest of the script to its URL, as https://…#sha256=DIGITS.',
     });
   }
-  const pinned = { reference: uri, sha256: `sha256:${digest}` } as const;
+  const pinned = { type: runtime.type, reference: uri, sha256: `sha256:${digest}` } as const;
   const { fetchScript } = await import('./fetch-script.js');
   try {
     return await fetchScript(io, { name: 'the script', runtime: pinned, offline: false });

@@ -5,7 +5,6 @@ import {
   builtFrom,
   type CatalogEntryRow,
   describeSigner,
-  type Event,
   isSound,
   judgeSignatures,
   type NotesAndRun,
@@ -231,10 +230,6 @@ export function catalogFunction(
       };
     }),
   };
-}
-
-export function event(record: Event): api.Event {
-  return record;
 }
 
 export function snapshotSummary({

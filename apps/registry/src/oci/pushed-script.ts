@@ -1,4 +1,4 @@
-import { ARTIFACT_MEDIA_TYPES, EMPTY_DIGEST, getArtifactType, type Manifest, OciError } from '@krmhub/oci';
+import { ARTIFACT_MEDIA_TYPES, EMPTY_DIGEST, isScript, type Manifest, OciError } from '@krmhub/oci';
 import { canonicalRelease, DOCUMENT_LIMITS } from '@krmhub/schema';
 import type { PushedManifest } from './pushed-manifest.js';
 
@@ -27,9 +27,7 @@ function describeOther(manifest: Manifest, isReferrer: boolean): string | undefi
   if (manifest.kind === 'index') return 'the manifest is an index';
   const { artifact, layer } = ARTIFACT_MEDIA_TYPES.starlark;
   const { artifactType = artifact, config, layers } = manifest.image;
-  if (artifactType !== artifact || getArtifactType(manifest) !== 'starlark') {
-    return 'the artifact is of another type';
-  }
+  if (artifactType !== artifact || !isScript(manifest.image)) return 'the artifact is of another type';
   if (config.digest !== EMPTY_DIGEST) return 'the artifact has a config';
   return layers.length === 1 && layers[0]!.mediaType === layer ? undefined : 'the artifact has other layers';
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -80,6 +80,15 @@ describe('a running registry', () => {
     expect(registry.adminTokenCreated).toBe(false);
     expect(await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text()).toBe(before);
     expect((await publish()).status).toBe(200);
+  });
+
+  it('removes at its start what fetches of a killed process left', async () => {
+    await registry.close();
+    const fetching = path.join(folder, 'data', 'fetching');
+    await mkdir(path.join(fetching, 'krmhub-git-x'), { recursive: true });
+    await writeFile(path.join(fetching, 'krmhub-git-x', 'pack'), 'x');
+    await start();
+    await expect(stat(fetching)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('accepts multipart forms over a socket', async () => {

@@ -9,12 +9,16 @@ import { changedReference, compareAddresses, comparePins, pinnedDigest } from '.
 import { type LockField, readAddress, readDigest } from './lock-fields.js';
 import { type CatalogRuntime, pinned, refused } from './runtime.js';
 
-export interface PinnedStarlark {
-  type: 'starlark';
+/** A script whose bytes are known. */
+export interface ScriptPin {
   /** Without the fragment that pins it. */
   reference: string;
   /** Digest of the script; of the manifest, where `reference` is `oci://…@sha256:…`. */
   sha256: Digest;
+}
+
+export interface PinnedStarlark extends ScriptPin {
+  type: 'starlark';
 }
 
 const SCRIPT_HINT =

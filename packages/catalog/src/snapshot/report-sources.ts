@@ -23,18 +23,11 @@ interface NamingSource {
 
 /** Returns a source without the names of functions that a reader may not read. */
 export function visibleSource(record: SourceRecord, sees: (name: FunctionName) => boolean): SourceRecord {
-  return record.copy === undefined ? record : { ...record, copy: visibleNames(record.copy, sees) };
+  return record.copy === undefined ? record : { ...record, copy: visibleReportedSource(record.copy, sees) };
 }
 
-/** As `visibleSource`, for a source in the stored report of a snapshot. */
-export function visibleReportedSource(
-  source: ReportedSource,
-  sees: (name: FunctionName) => boolean,
-): ReportedSource {
-  return visibleNames(source, sees);
-}
-
-function visibleNames<Source extends NamingSource>(
+/** As `visibleSource`, for a copy of a source, or a source in the stored report of a snapshot. */
+export function visibleReportedSource<Source extends NamingSource>(
   source: Source,
   sees: (name: FunctionName) => boolean,
 ): Source {

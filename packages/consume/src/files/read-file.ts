@@ -7,6 +7,7 @@
 import type { Dirent } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { DISK_REASONS, diskErrorCode } from '@krmhub/schema/disk-error';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { WorkingFolder } from '../ports.js';
@@ -45,27 +46,11 @@ export async function readFolder(io: WorkingFolder, name: string): Promise<Diren
   }
 }
 
-const DISK_REASONS: Record<string, string> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  EEXIST: 'it already exists',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is exceeded',
-  EROFS: 'the disk is read-only',
-  EMFILE: 'too many files are open',
-};
+const REASONS: Partial<Record<string, string>> = { ...DISK_REASONS, EMFILE: 'too many files are open' };
 
 /** Turns a failed file operation into an error with a message; returns other errors unchanged. */
 export function diskError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
-  const code =
-    error.code === 'ENOENT'
-      ? 'not-found'
-      : error.code === 'ENOSPC' || error.code === 'EDQUOT'
-        ? 'storage-full'
-        : 'unavailable';
-  return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
+  const reason = REASONS[error.code] ?? error.code;
+  return new KrmhubError(diskErrorCode(error.code), `${what}: ${reason}`, { cause: error });
 }

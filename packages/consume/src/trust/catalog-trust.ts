@@ -99,7 +99,7 @@ export function requireTrust(
   const granted = grants.find(({ digest }) => digest === undefined || has(digest));
   if (granted !== undefined) return granted.by;
   const [other] = grants;
-  if (other === undefined) throw nobodyTrusts(io, catalog, NOT_TRUSTED, actual);
+  if (other === undefined) throw untrusted(io, catalog, NOT_TRUSTED, actual, { error: NobodyTrusts });
   const reason = `it has the digest ${actual ?? '(unknown)'}, but ${other.by} trusts only ${other.digest}`;
   throw untrusted(io, catalog, reason, actual);
 }
@@ -122,16 +122,11 @@ export function trustOption(io: WorkingFolder, catalog: NamedCatalog, digest: Di
 /** The error for a catalog that no option trusts, and whose digest cannot be told. */
 export function unknownDigest(io: WorkingFolder, catalog: NamedCatalog, cause: KrmhubError): KrmhubError {
   const reason = `${NOT_TRUSTED}; its digest is unknown: ${cause.message}`;
-  return nobodyTrusts(io, catalog, reason, undefined, cause);
+  return untrusted(io, catalog, reason, undefined, { error: NobodyTrusts, cause });
 }
 
 /** No option and no pinned key trusts a catalog. */
 class NobodyTrusts extends KrmhubError {}
-
-function nobodyTrusts(...args: Parameters<typeof untrusted>): NobodyTrusts {
-  const { code, message, hint, cause } = untrusted(...args);
-  return new NobodyTrusts(code, message, { ...defined({ hint }), cause });
-}
 
 const NOT_TRUSTED = 'no option trusts it, and no key is pinned';
 
@@ -140,19 +135,15 @@ function untrusted(
   catalog: NamedCatalog,
   reason: string,
   digest: Digest | undefined,
-  cause?: unknown,
+  { error = KrmhubError, cause }: { error?: typeof KrmhubError; cause?: unknown } = {},
 ): KrmhubError {
   const exactly = digest === undefined ? 'To trust any content of it' : 'To trust exactly this content';
-  return new KrmhubError(
-    'untrusted',
-    `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`,
-    {
-      hint: escapeControls(
-        `Review it with \`krmhub catalog show ${shellWord(optionText(io, catalog))}\`. ${exactly}, add ${trustOption(io, catalog, digest)}${pinning(io, catalog)}`,
-      ),
-      cause,
-    },
-  );
+  return new error('untrusted', `catalog ${describeReference(catalog.reference)} is not trusted: ${reason}`, {
+    hint: escapeControls(
+      `Review it with \`krmhub catalog show ${shellWord(optionText(io, catalog))}\`. ${exactly}, add ${trustOption(io, catalog, digest)}${pinning(io, catalog)}`,
+    ),
+    cause,
+  });
 }
 
 /** How to trust what a registry signs, also later. */

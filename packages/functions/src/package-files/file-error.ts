@@ -1,16 +1,9 @@
+import { DISK_REASONS, diskErrorCode } from '@krmhub/schema/disk-error';
 import { KrmhubError } from '@krmhub/schema/error';
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  EEXIST: 'it already exists',
+const REASONS: Partial<Record<string, string>> = {
+  ...DISK_REASONS,
   ELOOP: 'it is a symbolic link',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is exceeded',
-  EROFS: 'the disk is read-only',
   ENAMETOOLONG: 'a name is too long',
   EXDEV: 'it is on another disk than its package',
 };
@@ -19,9 +12,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function fileError(what: string, error: unknown): unknown {
   const code = errorCode(error);
   if (error instanceof KrmhubError || code === undefined) return error;
-  const kind =
-    code === 'ENOENT' ? 'not-found' : code === 'ENOSPC' || code === 'EDQUOT' ? 'storage-full' : 'unavailable';
-  return new KrmhubError(kind, `${what}: ${REASONS[code] ?? code}`, { cause: error });
+  return new KrmhubError(diskErrorCode(code), `${what}: ${REASONS[code] ?? code}`, { cause: error });
 }
 
 /** Runs file operations. Throws their errors as those for the user. */

@@ -46,5 +46,5 @@ export {
   resultValue,
   summaryLines,
 } from './results-document.js';
-export { fileMatcher, type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
+export { fileMatcher, resourceFilter, type Selector } from './selectors.js';
 export { fullImage, isFunctionImage, type StepImage, stepImage } from './step-image.js';

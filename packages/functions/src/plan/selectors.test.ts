@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ResourceIdentity, resourceFilter, type Selector } from './selectors.js';
+import type { ResourceIdentity } from '../resource-list/identity.js';
+import { resourceFilter, type Selector } from './selectors.js';
 
 const resource = (more: Partial<ResourceIdentity> = {}): ResourceIdentity => ({
   apiVersion: 'apps/v1',

@@ -1,14 +1,5 @@
 import { loadRe2 } from '@krmhub/schema/libraries/lazy-libraries';
-
-/** What a selector compares: kpt compares text exactly, and so does krmhub. */
-export interface ResourceIdentity {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
+import type { ResourceIdentity } from '../resource-list/identity.js';
 
 /** Fields of one entry of `selectors` or `exclude`. All of them must match (kpt, "Selectors"). */
 export interface Selector {
@@ -40,7 +31,10 @@ export function resourceFilter(
     !excluding.some((matches) => matches(resource, file));
 }
 
-/** Reports whether a function gets a resource of a file; `file` is its path in the root package, with `/`. */
+/**
+ * Reports whether a function gets a resource of a file; `file` is its path in the root package, with `/`. Texts are
+ * compared exactly, as in kpt.
+ */
 export type ResourceFilter = (resource: ResourceIdentity, file?: string) => boolean;
 
 /** Returns what reports whether a path has a match of a regular expression (RE2). Throws for one that is not valid. */

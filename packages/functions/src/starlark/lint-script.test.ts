@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { SCRIPT_CODES, type ScriptCode } from './codes.js';
-import { lintScript, loadedModules } from './lint-script.js';
+import { lintScript } from './lint-script.js';
 
 const lint = (text: string) =>
   lintScript(Buffer.from(text), 'a.star').map(
@@ -76,15 +76,6 @@ describe('lint of scripts', () => {
 
   it('refuses text that is not UTF-8', () => {
     expect(lintScript(Buffer.from([0x78, 0xff]), 'a.star')).toMatchObject([{ code: 'script/syntax' }]);
-  });
-
-  it('lists the modules that a script loads', () => {
-    expect(
-      loadedModules(
-        Buffer.from("load('re.star', 're')\nload('krmfn.star', 'krmfn')\nload('re.star', r='re')\n"),
-      ),
-    ).toEqual(['re.star', 'krmfn.star']);
-    expect(loadedModules(Buffer.from('load('))).toEqual([]);
   });
 });
 

@@ -57,17 +57,6 @@ export function lintScript(bytes: Uint8Array, file: string): Diagnostic[] {
   return found;
 }
 
-/** Returns the modules that a script loads, in order and each once; empty if it cannot be parsed. */
-export function loadedModules(bytes: Uint8Array): string[] {
-  try {
-    const { statements } = parse(new TextDecoder().decode(bytes));
-    return [...new Set(statements.flatMap((one) => (one.kind === 'load' ? [one.module.value] : [])))];
-  } catch (error) {
-    if (error instanceof StarlarkSyntaxError) return [];
-    throw error;
-  }
-}
-
 function checkModule(
   statement: Extract<Statement, { kind: 'load' }>,
   file: string,

@@ -1,11 +1,9 @@
 import type { JsonObject } from '../documents/definition.js';
-import { KRM_API_VERSION, mapRuntimes, RUNTIMES } from '../documents/definition.js';
+import { mapRuntimes, RUNTIMES } from '../documents/definition.js';
 import { flag, object, text, texts } from '../documents/schema-parts.js';
 import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../names/gvk.js';
 
-/** JSON Schemas (draft-07) of the documents in normal form, for the shape check and for editors. */
-
-const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
+/** JSON Schema (draft-07) of definitions in normal form, for the shape check. */
 
 const runtime: JsonObject = {
   ...object(
@@ -64,56 +62,3 @@ export const definitionSpecJsonSchema: JsonObject = object(
     tags: texts('Search terms for the function, such as `mutator` or `validator`.'),
   },
 );
-
-const metadata: JsonObject = {
-  type: 'object',
-  description: 'The name, labels, and annotations of this document.',
-  properties: {
-    name: { type: 'string' },
-    labels: { type: 'object', additionalProperties: { type: 'string' } },
-    annotations: { type: 'object', additionalProperties: { type: 'string' } },
-  },
-};
-
-function document(kind: string, title: string, metadataRequired: boolean, spec: JsonObject): JsonObject {
-  return {
-    $schema: DRAFT_07,
-    title,
-    type: 'object',
-    required: ['apiVersion', 'kind', ...(metadataRequired ? ['metadata'] : []), 'spec'],
-    properties: {
-      apiVersion: { const: KRM_API_VERSION },
-      kind: { const: kind },
-      metadata: metadataRequired ? { ...metadata, required: ['name'] } : metadata,
-      spec,
-    },
-    additionalProperties: false,
-  };
-}
-
-/** JSON Schema of a KRMFunctionDefinition document. */
-export const definitionJsonSchema: JsonObject = document(
-  'KRMFunctionDefinition',
-  'The definition of a KRM function',
-  false,
-  definitionSpecJsonSchema,
-);
-
-/**
- * JSON Schema of a catalog document. The kind is `Catalog` in the text of the KEP, and `KRMFunctionCatalog` in its
- * schema.
- */
-export function catalogJsonSchema(kind: 'Catalog' | 'KRMFunctionCatalog'): JsonObject {
-  return document(
-    kind,
-    'A catalog of KRM functions',
-    true,
-    object('The functions.', ['krmFunctions'], {
-      krmFunctions: {
-        type: 'array',
-        items: definitionSpecJsonSchema,
-        description: 'If a function appears twice, the first entry wins.',
-      },
-    }),
-  );
-}

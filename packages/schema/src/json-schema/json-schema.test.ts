@@ -7,7 +7,7 @@ import type { FunctionDefinition, JsonObject, JsonValue } from '../documents/def
 import { runRules } from '../lint/rule.js';
 import { shape } from '../lint/shape.js';
 import { functionDefinition, functionVersion } from '../testing/functions.js';
-import { catalogJsonSchema, definitionJsonSchema, definitionSpecJsonSchema } from './definition.js';
+import { definitionSpecJsonSchema } from './definition.js';
 import { functionConfigSchema, toJsonSchema } from './function-config.js';
 
 const definition = (openAPIV3Schema: JsonObject): FunctionDefinition =>
@@ -39,22 +39,10 @@ function validator(schema: JsonObject): (value: JsonValue) => boolean {
 }
 
 describe('the JSON Schema of a definition', () => {
-  const good = {
-    apiVersion: 'config.kubernetes.io/v1alpha1',
-    kind: 'KRMFunctionDefinition',
-    spec: definition({ type: 'object' }),
-  };
-
-  it('accepts complete documents, and rejects others', () => {
-    expect(accepts(definitionJsonSchema, good as unknown as JsonValue)).toBe(true);
-    expect(accepts(definitionJsonSchema, { ...good, kind: 'Other' } as unknown as JsonValue)).toBe(false);
-    for (const kind of ['Catalog', 'KRMFunctionCatalog'] as const) {
-      const catalog = { ...good, kind, metadata: { name: 'x' }, spec: { krmFunctions: [good.spec] } };
-      expect(accepts(catalogJsonSchema(kind), catalog as unknown as JsonValue)).toBe(true);
-      expect(accepts(catalogJsonSchema(kind), { ...catalog, metadata: {} } as unknown as JsonValue)).toBe(
-        false,
-      );
-    }
+  it('accepts complete definitions, and rejects others', () => {
+    const good = definition({ type: 'object' });
+    expect(accepts(definitionSpecJsonSchema, good as unknown as JsonValue)).toBe(true);
+    expect(accepts(definitionSpecJsonSchema, { ...good, names: {} } as unknown as JsonValue)).toBe(false);
   });
 
   it('agrees with the shape rule about missing, unknown, and mistyped fields', () => {

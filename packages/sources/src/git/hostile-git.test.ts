@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { asking, CATALOG, read, TestRepositories, text } from '../testing/repositories.js';
 import { catchFailure, gitServer, rawServer, type TestServer } from '../testing/servers.js';
-import { removeLeftovers, TemporaryRepository } from './temporary-repository.js';
+import { TemporaryRepository } from './temporary-repository.js';
 
 const repositories = new TestRepositories();
 const servers: TestServer[] = [];
@@ -106,18 +106,6 @@ describe('the content of a repository', () => {
       message: 'it is larger than 2500 bytes',
     });
     await many.remove();
-  });
-
-  it('is removed after a process was killed, but other folders are not', async () => {
-    const options = { what: 'it', maxBytes: 1, everyMilliseconds: 1_000 };
-    const folder = path.join(repositories.folder, 'leftovers');
-    await removeLeftovers(folder);
-    const left = await TemporaryRepository.create(folder, options);
-    writeFileSync(path.join(left.folder, 'pack'), 'x');
-    writeFileSync(path.join(folder, 'other'), 'x');
-    await removeLeftovers(folder);
-    expect(readdirSync(folder)).toEqual(['other']);
-    await left.remove();
   });
 });
 

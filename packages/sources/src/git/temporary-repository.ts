@@ -4,17 +4,6 @@ import { tooLargeFailure } from '../failure.js';
 
 const PREFIX = 'krmhub-git-';
 
-/** Removes folders of fetches that were killed. Call it before the first fetch, if no other process uses the folder. */
-export async function removeLeftovers(temporaryFolder: string): Promise<void> {
-  const names = await readdir(temporaryFolder).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code === 'ENOENT') return [];
-    throw error;
-  });
-  for (const name of names.filter((one) => one.startsWith(PREFIX))) {
-    await rm(path.join(temporaryFolder, name), { recursive: true, force: true });
-  }
-}
-
 /** A temporary folder for one bare repository, with a size limit. */
 export class TemporaryRepository {
   readonly folder: string;

@@ -2,7 +2,7 @@ import { EvaluationError } from './evaluation-error.js';
 import { type Int, isInt } from './integer.js';
 import { quoteString } from './repr.js';
 import { suggest } from './spelling.js';
-import { HeapValue, isIterable, type Kwargs, typeName, type Value } from './value.js';
+import { HeapValue, type Kwargs, typeName, type Value } from './value.js';
 
 /**
  * Returns the arguments of a built-in function by parameter. A parameter is written `name`, `name?` if it is optional,
@@ -88,10 +88,6 @@ export function wantSmallInt(functionName: string, parameter: string | number, v
   throw new EvaluationError(
     `${functionName}: for parameter ${parameter}: ${int} out of range (want value in signed 53-bit range)`,
   );
-}
-
-export function wantIterable(functionName: string, parameter: string | number, value: Value): HeapValue {
-  return isIterable(value) ? value : wrongType(functionName, parameter, value, 'iterable');
 }
 
 export function wantCallable(functionName: string, parameter: string | number, value: Value): HeapValue {

@@ -227,19 +227,3 @@ export function isIterable(value: Value): value is HeapValue {
   const { elements, iterator } = HeapValue.prototype;
   return value.elements !== elements || value.iterator !== iterator;
 }
-
-/** Calls `visit` with each element, while the value cannot be mutated. `visit` returns `false` to stop. */
-export function forEach(
-  value: Value,
-  visit: (element: Value, index: number) => boolean | undefined,
-  thread?: Thread,
-): void {
-  const elements = listElements(value, thread);
-  const iterable = value as HeapValue;
-  iterable.countIterators(1);
-  try {
-    for (let i = 0; i < elements.length; i++) if (visit(elements[i]!, i) === false) break;
-  } finally {
-    iterable.countIterators(-1);
-  }
-}

@@ -4,6 +4,7 @@ import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/schema';
+import { isDiskFull } from '@krmhub/schema/disk-error';
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 import { makeFolder } from '@krmhub/sources/make-folder';
 
@@ -183,7 +184,7 @@ function firstDigits(fingerprint: string): string {
 
 function refused(message: string, cause: unknown): KrmhubError {
   const { code } = cause as NodeJS.ErrnoException;
-  const full = code === 'ENOSPC' || code === 'EDQUOT';
+  const full = isDiskFull(code);
   return new KrmhubError(full ? 'storage-full' : 'unavailable', `${message}: ${code ?? 'unknown error'}`, {
     hint: full
       ? 'Free some disk space.'

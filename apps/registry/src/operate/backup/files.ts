@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { copyFile, open, readFile } from 'node:fs/promises';
 import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import { isDiskFull } from '@krmhub/schema/disk-error';
 import type { BlobReader } from '../../store/blobs/reader.js';
 
 /** Runs work on files below a folder, and translates system errors. */
@@ -12,7 +13,7 @@ export async function fileErrors<Result>(folder: string, work: () => Promise<Res
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (error instanceof KrmhubError || syscall === undefined) throw error;
-    const full = code === 'ENOSPC' || code === 'EDQUOT';
+    const full = isDiskFull(code);
     throw new KrmhubError(
       full ? 'storage-full' : 'unavailable',
       full ? `cannot write to ${folder}: disk full` : `cannot use ${folder}: ${code} (${syscall})`,

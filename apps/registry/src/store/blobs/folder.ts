@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rm, stat } from 'node:
 import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
+import { isDiskFull } from '@krmhub/schema/disk-error';
 import { syncFolder } from '@krmhub/sources/durable-file';
 import { type BlobPlace, UnfinishedBlob } from './unfinished-blob.js';
 
@@ -259,7 +260,7 @@ async function translated<Result>(folder: string, work: () => Promise<Result>): 
 export function translateFileError(folder: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!(error instanceof Error) || typeof code !== 'string' || syscall === undefined) return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
+  if (isDiskFull(code)) {
     return new KrmhubError('storage-full', `cannot write blobs to ${folder}: disk full`, {
       hint: 'Free some disk space. The registry stored nothing of this request.',
       cause: error,

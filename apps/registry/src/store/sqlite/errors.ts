@@ -1,4 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
+import { isDiskFull } from '@krmhub/schema/disk-error';
 import { MOVED, movedError } from '../copy/move-mark.js';
 
 /** A retry does not help. SQLite pads a short read of the database, so it tells of the write-ahead log. */
@@ -35,7 +36,7 @@ export function translateSqliteError(error: unknown): unknown {
 /** Translates an error of the operating system to KrmhubError, if the log of the database cannot be synced. */
 export function translateSyncError(error: unknown): KrmhubError {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
+  if (isDiskFull(code)) {
     return new KrmhubError('storage-full', 'cannot write to the database: disk full', {
       hint: 'Free some disk space, then try again.',
       cause: error,
