@@ -6,6 +6,7 @@ import {
   type CatalogReader,
   COMPARISON_LIMITS,
   compareAccess,
+  type EventReader,
   type KnownNames,
   type OwnerClaimReader,
   publisherTarget,
@@ -21,14 +22,18 @@ import {
 import type { ManifestReader } from '@krmhub/oci';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import type {
+  AwaitableBuilder,
+  ObservableBuilder,
+  WakeableBuilder,
+} from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
-import type { FunctionLocks } from './function-locks.js';
+import type { FunctionLocks, RecheckToken } from './function-locks.js';
 import { refuseOtherText, replaceDocument } from './replace-document.js';
 
 export interface ApplyAccessDeps {
@@ -38,12 +43,13 @@ export interface ApplyAccessDeps {
     UserReader &
     TrustedPublisherReader &
     CatalogReader &
+    EventReader &
     SourceReader &
     ManifestReader;
   access: RegistryAccess;
   /** Serializes the changes of the document. */
   functionLocks: FunctionLocks;
-  snapshotBuilder: WakeableBuilder;
+  snapshotBuilder: WakeableBuilder & AwaitableBuilder & ObservableBuilder;
   clock: () => Date;
   config: UserSettings;
   /** Rejects rules that would show to others what only this registry may fetch. */
@@ -71,12 +77,35 @@ export function readAccessBytes(bytes: Uint8Array): {
 
 /**
  * Replaces the Access document, and reports who gains and loses what; `dryRun` only reports. `replaces` is the digest of
- * the text that the caller knows: another one is a `conflict`.
+ * the text that the caller knows: another one is a `conflict`. Then waits for the catalogs, for a limited time: until they
+ * are built, they have what is hidden now.
  */
 export async function applyAccess(
   deps: ApplyAccessDeps,
+  document: { text: string; document: AccessDocument },
+  { recheck, ...options }: AccessOptions & { recheck: RecheckToken },
+): Promise<Omit<AccessResult, 'diagnostics'>> {
+  const result = await deps.functionLocks.run('access', recheck, () =>
+    replaceAccess(deps, document, options),
+  );
+  const { store, snapshotBuilder: builder } = deps;
+  if (result.outcome === 'changed' && !options.dryRun) {
+    const failing = new Set(builder.status().failing.map(({ catalog }) => catalog));
+    const catalogs = (await store.catalogs()).flatMap(({ name }) => (failing.has(name) ? [] : name));
+    await builder.waitFor({ event: await store.lastEvent(), catalogs });
+  }
+  return result;
+}
+
+interface AccessOptions extends Caller {
+  dryRun: boolean;
+  replaces?: string | undefined;
+}
+
+async function replaceAccess(
+  deps: ApplyAccessDeps,
   { text, document }: { text: string; document: AccessDocument },
-  { by, origin, dryRun, replaces }: Caller & { dryRun: boolean; replaces?: string | undefined },
+  { by, origin, dryRun, replaces }: AccessOptions,
 ): Promise<Omit<AccessResult, 'diagnostics'>> {
   const { store, access, clock } = deps;
   const stored = await store.access();

@@ -34,8 +34,12 @@ describe('the Access document', () => {
     await registry.publish({ group: 'a.example.com', kind: 'SetLabels', release: '1.0.0' });
     const read = async () =>
       (await registry.request('/api/v1/functions/a.example.com/SetLabels/releases/1.0.0')).status;
-    expect(await read()).toBe(200);
+    const listed = async () =>
+      (await (await registry.request('/catalogs/default/catalog.yaml')).text()).includes('a.example.com');
+    await registry.waitForCatalogs();
+    expect([await read(), await listed()]).toEqual([200, true]);
     const { status, body } = await apply(OWNED);
+    expect(await listed()).toBe(false);
     expect([status, body.outcome, body.dryRun]).toEqual([200, 'changed', false]);
     expect(body.changes).toContainEqual({
       change: 'loses',

@@ -33,9 +33,8 @@ export function accessRoutes(app: RegistryApp, deps: ApplyAccessDeps & Authority
       hint: 'Send it as application/yaml.',
     });
     const { diagnostics, ...document } = readAccessBytes(bytes);
-    const result = await deps.functionLocks.run('access', recheckToken(c), () =>
-      applyAccess(deps, document, { ...caller, ...query }),
-    );
+    const options = { ...caller, ...query, recheck: recheckToken(c) };
+    const result = await applyAccess(deps, document, options);
     return c.json({ ...result, diagnostics }, 200, NO_STORE);
   });
 

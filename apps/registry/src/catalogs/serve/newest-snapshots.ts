@@ -50,8 +50,10 @@ export class NewestSnapshots {
   /** Call it after another process has committed this snapshot. */
   async reload(catalog: string, serial: number): Promise<void> {
     if ((this.#newest.get(catalog)?.serial ?? 0) >= serial) return;
+    const changes = this.#changes;
     const newest = (await this.#store.catalog(catalog))?.newest;
-    if (newest !== undefined && isServedForLong(newest)) this.put(newest);
+    // A takedown can have withdrawn it meanwhile.
+    if (newest !== undefined && isServedForLong(newest) && this.#changes === changes) this.put(newest);
     else this.clear();
   }
 

@@ -122,9 +122,7 @@ export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): vo
       try {
         const { diagnostics, ...document } = readAccessBytes(new TextEncoder().encode(form.text));
         const apply = (dryRun: boolean) =>
-          deps.functionLocks.run('access', recheckToken(c), () =>
-            applyAccess(deps, document, { ...options, dryRun }),
-          );
+          applyAccess(deps, document, { ...options, dryRun, recheck: recheckToken(c) });
         if (isCheck || form.shown !== sha256(form.text)) {
           const result = await apply(true);
           if (isCheck) return page({ form, diagnostics, outcome: { is: 'checked', result } });
