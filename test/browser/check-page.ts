@@ -8,14 +8,19 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /**
  * Checks that everyone can use a page: no problem for axe-core, one top heading, no horizontal scrolling, no line that ends
- * within a word.
+ * within a word, no empty list.
  */
 export async function expectUsablePage(page: Page): Promise<void> {
   expect(await findProblems(page), page.url()).toEqual([]);
   expect(await page.evaluate<string[]>(BROKEN_WORDS), page.url()).toEqual([]);
+  expect(await page.evaluate<string[]>(EMPTY_LISTS), page.url()).toEqual([]);
   expect(await page.locator('h1').count(), page.url()).toBe(1);
   expect(await horizontalOverflow(page), page.url()).toBe(0);
 }
+
+/** Lists and tables that have nothing: a screen reader names them all the same. */
+const EMPTY_LISTS = `[...document.querySelectorAll('main :is(ul, ol, dl, table, tbody)')]
+  .filter((one) => one.childElementCount === 0 && one.checkVisibility()).map((one) => one.outerHTML)`;
 
 /** Words that a line breaks, without text that is longer than a line, such as digests. */
 const BROKEN_WORDS = `(() => {

@@ -61,3 +61,18 @@ export async function openContext(
   };
   return { context, faults, open };
 }
+
+/** Signs in as an operator, and returns the cookies for other contexts. */
+export async function signedIn(
+  browser: Browser,
+  site: { url: string; token: string },
+): Promise<NonNullable<BrowserContextOptions['storageState']>> {
+  const { context, open } = await openContext(browser);
+  const page = await open(`${site.url}/sign-in`);
+  await page.getByLabel('Token of this registry').fill(site.token);
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname === '/operate');
+  const state = await context.storageState();
+  await context.close();
+  return state;
+}

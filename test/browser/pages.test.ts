@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   expectKeyboardWalk,
@@ -6,17 +6,19 @@ import {
   expectPrintable,
   expectUsablePage,
 } from './check-page.js';
-import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
+import { chromiumFile, openContext, signedIn, startChromium, VIEWPORTS } from './chromium.js';
 import { EMPTY_PAGES, OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startEmptySite, startSampleSite } from './sample-site.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 if (chromiumFile === undefined) console.warn('pages are not opened: Chromium is not installed');
 
-suite('every page in a browser', () => {
+/** Several pages at once: much of the time, a page waits for its next frame. */
+suite.concurrent('every page in a browser', () => {
   let site: SampleSite;
   let empty: SampleSite;
   let browser: Browser;
+  let storageState: NonNullable<BrowserContextOptions['storageState']>;
 
   beforeAll(async () => {
     [site, empty, browser] = await Promise.all([
@@ -24,6 +26,7 @@ suite('every page in a browser', () => {
       startEmptySite(),
       startChromium(),
     ]);
+    storageState = await signedIn(browser, site);
   });
   afterAll(async () => {
     await browser?.close();
@@ -81,13 +84,9 @@ suite('every page in a browser', () => {
   });
 
   it.each(OPERATOR_PAGES)('/operate%s never scrolls sideways, and needs no mouse', async (path) => {
-    const { context, open } = await openContext(browser);
+    const { context, open } = await openContext(browser, { storageState });
     try {
-      const page = await open(`${site.url}/sign-in`);
-      await page.getByLabel('Token of this registry').fill(site.token);
-      await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
-      await page.waitForURL((url) => url.pathname === '/operate');
-      await page.goto(`${site.url}/operate${path}`);
+      const page = await open(`${site.url}/operate${path}`);
       await expectNoSidewaysScrolling(page);
       await page.setViewportSize(VIEWPORTS.desk);
       await expectKeyboardWalk(page);

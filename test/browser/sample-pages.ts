@@ -1,3 +1,9 @@
+/** Names that are longer than a line on a phone. */
+export const LONG_NAMES = {
+  group: 'fn.k8s.ab.io.platform-tooling.example.com',
+  kind: 'EnforceMandatoryNamespaceLabelsOnPods',
+} as const;
+
 /** Paths of the sample site that cover every kind of page. */
 export const SAMPLE_PAGES = {
   home: '/',
@@ -37,6 +43,9 @@ export const SAMPLE_PAGES = {
   'source from upstream': '/functions/example.com/JavaApplication/source',
   'hostile function': '/functions/hostile.example.net/Hostile',
   'configuration of a hostile function': '/functions/hostile.example.net/Hostile/configuration',
+  'function with a long name': `/functions/${LONG_NAMES.group}/${LONG_NAMES.kind}`,
+  'functions of a group with a long name': `/functions/${LONG_NAMES.group}`,
+  'differences of releases with a long name': `/functions/${LONG_NAMES.group}/${LONG_NAMES.kind}/compare?from=1.4.2&to=1.4.3`,
   owners: '/owners',
   owner: '/owners/labels',
   'no such owner': '/owners/nobody',
@@ -82,6 +91,9 @@ export const EMPTY_PAGES = {
   catalog: '/catalogs/default',
   'snapshots of a catalog': '/catalogs/default/history',
   'report of a catalog': '/catalogs/default/report',
+  'function with a long name': `/functions/${LONG_NAMES.group}/${LONG_NAMES.kind}`,
+  'functions of a group with a long name': `/functions/${LONG_NAMES.group}`,
+  'differences of releases with a long name': `/functions/${LONG_NAMES.group}/${LONG_NAMES.kind}/compare?from=1.4.2&to=1.4.3`,
   owners: '/owners',
   policies: '/policies',
   events: '/events',
@@ -104,6 +116,7 @@ export const OPERATOR_PAGES = [
   '/releases/functions.example.com/SetLabels/1.0.0',
   '/releases/functions.example.com/SetLabels/1.1.0',
   '/releases/scripts.example.com/SetOwner/0.1.0',
+  `/releases/${LONG_NAMES.group}/${LONG_NAMES.kind}/1.4.2/takedown`,
   '/releases/functions.example.com/SetLabels/1.0.0/takedown',
   '/policies',
   '/access',

@@ -10,6 +10,7 @@ import {
   startRegistry,
   temporaryFolder,
 } from '../running.js';
+import { LONG_NAMES } from './sample-pages.js';
 
 export interface SampleSite extends RunningRegistry {
   close(): Promise<void>;
@@ -30,6 +31,7 @@ spec:
   - {pattern: functions.example.com, owner: labels}
   - {pattern: "*.labels.example.com", owner: labels, visibility: internal}
   - {pattern: policy.example.org, owner: policy}
+  - {pattern: ${LONG_NAMES.group}, owner: policy}
   catalogs:
   - {pattern: "team-*", visibility: private}
   grants:
@@ -128,6 +130,11 @@ async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void>
   if (hostile) {
     const [file, text] = [write('hostile.yaml', HOSTILE), write('hostile.md', HOSTILE_README)];
     await run('publish', file, '--release', '1.0.0', '--readme', text);
+    const long = readFileSync(definition('set-namespace', '1.4.2'), 'utf8')
+      .replaceAll('SetNamespace', LONG_NAMES.kind)
+      .replaceAll('functions.example.com', LONG_NAMES.group);
+    for (const release of ['1.4.2', '1.4.3'])
+      await run('publish', write('long.yaml', `${long}# ${release}\n`), '--release', release);
   }
   await publishScripts({ run, write, folder });
   await run('yank', 'functions.example.com/SetLabels@1.1.0', '--reason', 'drops the labels of templates');

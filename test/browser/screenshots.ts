@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { BrowserContextOptions } from 'playwright-core';
 import { root } from '../running.js';
-import { openContext, startChromium, VIEWPORTS } from './chromium.js';
+import { openContext, signedIn, startChromium, VIEWPORTS } from './chromium.js';
 import { EMPTY_PAGES, OPERATOR_PAGES, SAMPLE_PAGES } from './sample-pages.js';
-import { type SampleSite, startEmptySite, startSampleSite } from './sample-site.js';
+import { startEmptySite, startSampleSite } from './sample-site.js';
 
 /**
  * Takes screenshots of the pages of a sample registry: those in the documents, or with `--all FOLDER` every
@@ -74,18 +74,4 @@ async function takeScreenshots(
       await context.close();
     }
   }
-}
-
-async function signedIn(
-  browser: Browser,
-  site: SampleSite,
-): Promise<NonNullable<BrowserContextOptions['storageState']>> {
-  const { context, open } = await openContext(browser);
-  const page = await open(`${site.url}/sign-in`);
-  await page.getByLabel('Token of this registry').fill(site.token);
-  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname === '/operate');
-  const state = await context.storageState();
-  await context.close();
-  return state;
 }
