@@ -6,7 +6,7 @@ import { TOKEN, type Token } from './tokens.js';
 
 /** Takes tokens from the scanner, and collects the comments at them for the next node. */
 export abstract class CommentedTokens {
-  /** The offset of the bracket or brace around what is parsed. */
+  /** The offset of the bracket or brace around what is parsed. The scanner is ahead: it may be in another one. */
   protected opened: number | undefined;
   protected readonly options: ParseOptions;
   // Comments of tokens that the parser has seen, for the next node.

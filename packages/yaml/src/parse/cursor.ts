@@ -42,6 +42,12 @@ export function isWord(code: number): boolean {
   );
 }
 
+/** A bracket, brace, or quote that is open, and what is wrong if it is not closed. */
+export interface Opened {
+  reason: string;
+  opened: number | undefined;
+}
+
 /** A position in the text that counts rows and columns. */
 export class Cursor {
   readonly text: string;
@@ -52,8 +58,6 @@ export class Cursor {
   protected column = 0;
   /** Line breaks since the last character that is not blank. */
   protected newlines = 0;
-  /** The offset of the innermost bracket, brace, or quote that is open. */
-  protected opened: number | undefined;
 
   constructor(text: string, { start, strict }: ParseOptions) {
     this.text = text;
@@ -124,8 +128,13 @@ export class Cursor {
     return code === HASH || isBreakOrEnd(code) ? count : 0;
   }
 
-  protected fail(reason: string, row = this.row, start = this.pos, end = start + 1): never {
+  protected fail(reason: string, row = this.row, start = this.pos, end = start + 1, opened?: number): never {
     const column = row === this.row ? { column: this.column + 1 } : {};
-    throw new YamlProblem(reason, row + 1, { ...column, range: [start, end], opened: this.opened });
+    throw new YamlProblem(reason, row + 1, { ...column, range: [start, end], opened });
+  }
+
+  /** Fails at a line inside of what was opened there. */
+  protected failInside({ reason, opened }: Opened, start = this.pos, row = this.row): never {
+    this.fail(reason, row, start, start + 1, opened);
   }
 }

@@ -9,6 +9,7 @@ import {
   isGap,
   isWord,
   LF,
+  type Opened,
   SPACE,
   TAB,
 } from './cursor.js';
@@ -54,7 +55,7 @@ export abstract class ScalarScanner extends PropertyScanner {
   protected abstract scanLineComment(token: number): void;
 
   /** What is said of brackets or braces that are not closed here. */
-  protected abstract unclosed(): string;
+  protected abstract unclosed(): Opened;
 
   protected scanPlain(): Token {
     const { text } = this;
@@ -74,7 +75,7 @@ export abstract class ScalarScanner extends PropertyScanner {
       const to = this.endOfPlain(from);
       if (to > from) {
         if (leadingBreak !== '') {
-          if (this.flowLevel > 0) this.checkIndent(lineStart, this.unclosed());
+          if (this.flowLevel > 0 && this.isOutside(lineStart)) this.failInside(this.unclosed(), lineStart);
           value += folded(leadingBreak, breaks);
           leadingBreak = '';
           breaks = '';
@@ -148,14 +149,15 @@ export abstract class ScalarScanner extends PropertyScanner {
    * YAML 1.2: what continues in another line has more spaces before it than the block around it. Only the last bracket
    * may have as many: `least` is the number of spaces.
    */
-  protected checkIndent(lineStart: number, problem: string, least = this.indent + 1): void {
+  protected isOutside(lineStart: number, least = this.indent + 1): boolean {
     const { text } = this;
-    if (this.strict === undefined || this.at(0) === END) return;
+    if (this.strict === undefined || this.at(0) === END) return false;
     let spaces = 0;
     while (spaces < least && text.charCodeAt(lineStart + spaces) === SPACE) spaces++;
-    if (spaces >= least) return;
-    const isTab = text.charCodeAt(lineStart + spaces) === TAB;
-    this.fail(isTab ? 'found a tab character that violates indentation' : problem, this.row, lineStart);
+    if (spaces >= least) return false;
+    if (text.charCodeAt(lineStart + spaces) === TAB)
+      this.fail('found a tab character that violates indentation', this.row, lineStart);
+    return true;
   }
 
   private endsPlain(text: string, index: number): boolean {
@@ -177,13 +179,13 @@ export abstract class ScalarScanner extends PropertyScanner {
     const start = this.pos;
     const startRow = this.row;
     const single = quote === 0x27;
-    const { opened } = this;
-    this.opened = start;
     this.skip(1);
     let value = '';
     for (;;) {
-      if (this.atDocumentMark()) this.fail('found unexpected document indicator', startRow);
-      if (this.at(0) === END) this.fail('found unexpected end of stream', startRow);
+      if (this.atDocumentMark())
+        this.failInside({ reason: 'found unexpected document indicator', opened: start }, this.pos, startRow);
+      if (this.at(0) === END)
+        this.failInside({ reason: 'found unexpected end of stream', opened: start }, this.pos, startRow);
       let escapedBreak = false;
       for (let code = this.at(0); !isBreakOrEnd(code); code = this.at(0)) {
         if (code === quote) {
@@ -205,10 +207,9 @@ export abstract class ScalarScanner extends PropertyScanner {
         }
       }
       if (this.at(0) === quote) break;
-      value += this.scanGap(escapedBreak);
+      value += this.scanGap(start, escapedBreak);
     }
     this.skip(1);
-    this.opened = opened;
     const style = single ? STYLE.singleQuoted : STYLE.doubleQuoted;
     return ending(this.pos, new Token(TOKEN.scalar, start, startRow, value, style));
   }
@@ -232,7 +233,7 @@ export abstract class ScalarScanner extends PropertyScanner {
   }
 
   /** Line breaks inside quotes and the blanks around them, folded. */
-  private scanGap(afterBreak: boolean): string {
+  private scanGap(opened: number, afterBreak: boolean): string {
     let leadingBreak = '';
     let breaks = '';
     let broken = afterBreak;
@@ -247,7 +248,7 @@ export abstract class ScalarScanner extends PropertyScanner {
       lineStart = this.pos;
       broken = true;
     }
-    this.checkIndent(lineStart, OUTSIDE_QUOTES);
+    if (this.isOutside(lineStart)) this.failInside({ reason: OUTSIDE_QUOTES, opened }, lineStart);
     return leadingBreak === '' ? breaks : folded(leadingBreak, breaks);
   }
 

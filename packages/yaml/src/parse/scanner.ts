@@ -1,5 +1,5 @@
 import { STYLE } from '../nodes/node.js';
-import { END, isBlank, isBreak, isFlowIndicator, isGap, SPACE, TAB } from './cursor.js';
+import { END, isBlank, isBreak, isFlowIndicator, isGap, type Opened, SPACE, TAB } from './cursor.js';
 import { OUTSIDE_BRACES, OUTSIDE_BRACKETS } from './outside.js';
 import { newKey, TokenQueue } from './token-queue.js';
 import { TOKEN, Token } from './tokens.js';
@@ -24,7 +24,7 @@ export class Scanner extends TokenQueue {
       return;
     }
     if (this.atDocumentMark()) {
-      if (this.flowLevel > 0 && this.strict !== undefined) this.fail(this.unclosed());
+      if (this.flowLevel > 0 && this.strict !== undefined) this.failInside(this.unclosed());
       this.closeBlocks();
       const type = code === 0x2d ? TOKEN.documentStart : TOKEN.documentEnd;
       this.insertToken(new Token(type, this.pos, this.row));
@@ -182,13 +182,14 @@ export class Scanner extends TokenQueue {
     if (lineStart !== -1 && this.flowLevel > 0) {
       const code = this.at(0);
       const isLast = this.flowLevel === 1 && (code === 0x5d || code === 0x7d);
-      this.checkIndent(lineStart, this.unclosed(), isLast ? this.indent : undefined);
+      if (this.isOutside(lineStart, isLast ? this.indent : undefined))
+        this.failInside(this.unclosed(), lineStart);
     }
   }
 
-  protected unclosed(): string {
-    const { inBraces } = this.simpleKeys[this.simpleKeys.length - 1]!;
-    return inBraces ? OUTSIDE_BRACES : OUTSIDE_BRACKETS;
+  protected unclosed(): Opened {
+    const { inBraces, opened } = this.simpleKeys[this.simpleKeys.length - 1]!;
+    return { reason: inBraces ? OUTSIDE_BRACES : OUTSIDE_BRACKETS, opened };
   }
 
   /** A comment beside the first dash of a list is above the content that follows. */
@@ -245,7 +246,6 @@ export class Scanner extends TokenQueue {
   private fetchFlowStart(type: number): void {
     this.saveSimpleKey();
     this.simpleKeys.push(newKey(type === TOKEN.flowMappingStart, this.pos));
-    this.opened = this.pos;
     this.flowLevel++;
     this.simpleKeyAllowed = true;
     this.fetchIndicator(type);
@@ -256,7 +256,6 @@ export class Scanner extends TokenQueue {
     if (this.flowLevel > 0) {
       this.flowLevel--;
       this.simpleKeys.pop();
-      this.opened = this.simpleKeys[this.simpleKeys.length - 1]!.opened;
     }
     this.simpleKeyAllowed = false;
     this.fetchIndicator(type);
