@@ -70,6 +70,7 @@ export const SAMPLE_PAGES = {
   documentation: '/docs',
   'page of the documentation': '/docs/fn',
   'page about Argo CD': '/docs/argocd',
+  'page with tables': '/docs/operate',
   'first steps': '/docs/use',
   'commands of krmhub': '/docs/commands',
   'section of the documentation': '/docs/commands/krmhub-build',
