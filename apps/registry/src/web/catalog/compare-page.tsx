@@ -80,22 +80,24 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots,
               The command below lists all of them.
             </p>
           )}
-          <ol class="found-list">
-            {byFunction(changes).map((one) => (
-              <FunctionChanges changes={one} />
-            ))}
-            {tooLarge.map((name) => (
-              <li class="found-function">
-                <h2>
-                  <FunctionLink name={name} />
-                </h2>
-                <p>
-                  It changed, but it is too large for a comparison on this page. The command below shows the
-                  difference.
-                </p>
-              </li>
-            ))}
-          </ol>
+          {changes.length + tooLarge.length === 0 ? null : (
+            <ol class="found-list">
+              {byFunction(changes).map((one) => (
+                <FunctionChanges changes={one} />
+              ))}
+              {tooLarge.map((name) => (
+                <li class="found-function">
+                  <h2>
+                    <FunctionLink name={name} />
+                  </h2>
+                  <p>
+                    It changed, but it is too large for a comparison on this page. The command below shows the
+                    difference.
+                  </p>
+                </li>
+              ))}
+            </ol>
+          )}
         </>
       )}
       <h2>In a terminal</h2>
@@ -109,6 +111,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots,
 }
 
 function Counts({ comparison: { changes, counts } }: { comparison: SnapshotComparison }) {
+  if (!counts.isAll && changes.length === 0) return null;
   return (
     <dl class="facts">
       {counts.isAll ? (

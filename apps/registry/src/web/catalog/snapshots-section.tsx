@@ -32,23 +32,25 @@ export function SnapshotsSection({ catalog, page }: { catalog: string; page: Sna
     <section aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
       {rows.length === 0 ? <p class="quiet">None.</p> : null}
-      <table class="releases stacked">
-        <caption class="unseen">Snapshots, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Serial</th>
-            <th scope="col">Built</th>
-            <th scope="col">Functions</th>
-            <th scope="col">Changes</th>
-            <th scope="col">Digest</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <Row row={row} />
-          ))}
-        </tbody>
-      </table>
+      {rows.length === 0 ? null : (
+        <table class="releases stacked">
+          <caption class="unseen">Snapshots, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Serial</th>
+              <th scope="col">Built</th>
+              <th scope="col">Functions</th>
+              <th scope="col">Changes</th>
+              <th scope="col">Digest</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <Row row={row} />
+            ))}
+          </tbody>
+        </table>
+      )}
       <Pages
         first={isLater ? catalogHistoryPath(catalog) : undefined}
         next={next === undefined ? undefined : catalogHistoryPath(catalog, { before: next })}

@@ -34,19 +34,23 @@ export function SignatureSection({ view: { name, known, origins } }: { view: Fun
             Signatures belong to releases, and this registry has no release of this function. The recipe of a
             catalog says which signatures it requires.
           </p>
-          {origins.length === 0 ? null : <p>The upstream catalogs that have it:</p>}
-          <ul class="signatures">
-            {origins.map(({ catalog, source, signers }) => (
-              <li>
-                <strong>{source}</strong> of <a href={at(`${catalogPath(catalog)}/trust`)}>{catalog}</a>:{' '}
-                {signers.length === 0 ? (
-                  IMPORTED
-                ) : (
-                  <Text value={`signed by ${signers.join(', ')}`} max={1_000} />
-                )}
-              </li>
-            ))}
-          </ul>
+          {origins.length === 0 ? null : (
+            <>
+              <p>The upstream catalogs that have it:</p>
+              <ul class="signatures">
+                {origins.map(({ catalog, source, signers }) => (
+                  <li>
+                    <strong>{source}</strong> of <a href={at(`${catalogPath(catalog)}/trust`)}>{catalog}</a>:{' '}
+                    {signers.length === 0 ? (
+                      IMPORTED
+                    ) : (
+                      <Text value={`signed by ${signers.join(', ')}`} max={1_000} />
+                    )}
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
         </>
       ) : (
         <>

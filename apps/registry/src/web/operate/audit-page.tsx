@@ -62,12 +62,15 @@ export function AuditLogPage({ shown: { rows, filter, next, isFirst } }: { shown
           <button type="submit">Show</button>
         </div>
       </form>
-      {rows.length === 0 ? <p>No rows{next === undefined ? '' : ' here'}.</p> : null}
-      <ul class="operate-list">
-        {rows.map((row) => (
-          <AuditItem row={row} />
-        ))}
-      </ul>
+      {rows.length === 0 ? (
+        <p>No rows{next === undefined ? '' : ' here'}.</p>
+      ) : (
+        <ul class="operate-list">
+          {rows.map((row) => (
+            <AuditItem row={row} />
+          ))}
+        </ul>
+      )}
       <Pages
         first={isFirst ? undefined : operateAuditPath(filter)}
         next={next === undefined ? undefined : operateAuditPath({ ...filter, before: next })}
@@ -79,6 +82,11 @@ export function AuditLogPage({ shown: { rows, filter, next, isFirst } }: { shown
 function AuditItem({ row }: { row: AuditRow }) {
   const { at } = useSite();
   const { sequence, actor, credential, action, object, outcome, address, requestId, detail } = row;
+  const facts: [name: string, value: string][] = [
+    ...(address === undefined ? [] : [['from', address] satisfies [string, string]]),
+    ...(requestId === undefined ? [] : [['request', requestId] satisfies [string, string]]),
+    ...Object.entries(detail ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+  ];
   return (
     <li id={`row-${sequence}`}>
       <p>
@@ -89,23 +97,15 @@ function AuditItem({ row }: { row: AuditRow }) {
         </a>{' '}
         {outcome === 'refused' ? <Label tone="warning">refused</Label> : null}
       </p>
-      <ul class="found-facts">
-        {address === undefined ? null : (
-          <li>
-            from <Text value={address} max={100} />
-          </li>
-        )}
-        {requestId === undefined ? null : (
-          <li>
-            request <Text value={requestId} max={100} />
-          </li>
-        )}
-        {Object.entries(detail ?? {}).map(([name, value]) => (
-          <li>
-            {name} <Text value={String(value)} max={500} />
-          </li>
-        ))}
-      </ul>
+      {facts.length === 0 ? null : (
+        <ul class="found-facts">
+          {facts.map(([name, value]) => (
+            <li>
+              {name} <Text value={value} max={500} />
+            </li>
+          ))}
+        </ul>
+      )}
     </li>
   );
 }

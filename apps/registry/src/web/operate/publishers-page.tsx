@@ -80,15 +80,17 @@ export function PublishersPage({ shown }: { shown: PublishersPageData }) {
         </Banner>
       )}
       {publishers.items.length === 0 ? <p class="quiet">No trusted publishers yet.</p> : null}
-      <ul class="operate-list">
-        {publishers.items.map((publisher) => (
-          <PublisherItem
-            publisher={publisher}
-            isOver={isPublisherExpired(publisher, shown.now)}
-            canRemove={canChange}
-          />
-        ))}
-      </ul>
+      {publishers.items.length === 0 ? null : (
+        <ul class="operate-list">
+          {publishers.items.map((publisher) => (
+            <PublisherItem
+              publisher={publisher}
+              isOver={isPublisherExpired(publisher, shown.now)}
+              canRemove={canChange}
+            />
+          ))}
+        </ul>
+      )}
       <Pages
         first={publishers.page === 1 ? undefined : publishersPath()}
         next={publishers.hasNext ? publishersPath({ page: publishers.page + 1 }) : undefined}

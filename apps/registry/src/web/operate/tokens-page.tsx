@@ -45,11 +45,13 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
         </Banner>
       )}
       <p>{total === 0 ? 'No tokens yet.' : `${good} of ${total} valid. Secrets are not stored.`}</p>
-      <ul class="operate-list">
-        {tokens.items.map((token) => (
-          <TokenItem token={token} />
-        ))}
-      </ul>
+      {tokens.items.length === 0 ? null : (
+        <ul class="operate-list">
+          {tokens.items.map((token) => (
+            <TokenItem token={token} />
+          ))}
+        </ul>
+      )}
       <Pages
         first={tokens.page === 1 ? undefined : TOKENS}
         next={tokens.hasNext ? `${TOKENS}?page=${tokens.page + 1}` : undefined}

@@ -44,12 +44,13 @@ export function UsersPage({ users, q, next, isFirst }: UsersPageData) {
               : 'No name or e-mail has this text.'}
           </p>
         </Banner>
-      ) : null}
-      <ul class="operate-list">
-        {users.map((shown) => (
-          <UserItem {...shown} />
-        ))}
-      </ul>
+      ) : (
+        <ul class="operate-list">
+          {users.map((shown) => (
+            <UserItem {...shown} />
+          ))}
+        </ul>
+      )}
       <Pages
         first={isFirst ? undefined : usersPath({ q })}
         next={next === undefined ? undefined : usersPath({ q, after: next })}

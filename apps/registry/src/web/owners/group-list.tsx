@@ -14,6 +14,7 @@ export function proofsOf(groups: readonly Owner[]): string[] {
 
 /** Lists groups with how their owner was shown, and when that was last checked. */
 export function GroupList({ groups }: { groups: readonly Owner[] }) {
+  if (groups.length === 0) return null;
   return (
     <ul class="places plain-list">
       {groups.slice(0, MAX_GROUPS).map((owner) => (

@@ -63,11 +63,13 @@ export function OwnerPage({
         <h2 id="functions">
           Functions <span class="quiet">{total}</span>
         </h2>
-        <ol class="found-list">
-          {items.map((item) => (
-            <SearchResultItem item={item} />
-          ))}
-        </ol>
+        {items.length === 0 ? null : (
+          <ol class="found-list">
+            {items.map((item) => (
+              <SearchResultItem item={item} />
+            ))}
+          </ol>
+        )}
         <Pages
           first={cursor === undefined ? undefined : ownerPath(team)}
           next={next === undefined ? undefined : ownerPath(team, { cursor: next })}

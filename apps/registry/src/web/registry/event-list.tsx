@@ -14,6 +14,7 @@ export interface EventLinks {
 /** What happened, when, and by whom. */
 export function EventList({ events, subject, author }: EventLinks & { events: readonly Event[] }) {
   const { at } = useSite();
+  if (events.length === 0) return null;
   return (
     <ul class="operate-list">
       {events.map((event) => {
