@@ -102,6 +102,8 @@ describe('the tests of limits', () => {
     maxLoginRequestsOfNetwork:
       'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
     maxLoginRequestsOfSite: 'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
+    maxEndedLoginsOfNetwork: 'apps/registry/src/sign-in/device-login.test.ts, test/contracts/login-store.ts',
+    maxEndedLoginsOfSite: 'test/contracts/login-store.ts',
     maxDirectoryUsers: 'test/contracts/directory-store.ts',
     maxDirectoryGroups: 'test/contracts/directory-store.ts',
     maxDirectoryMembers: 'test/contracts/directory-store.ts',

@@ -197,7 +197,9 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
           const request = { ...login, client: 'c', address: '::1', network: user, publicKey: 'k' };
           const times = { createdAt: AT, expiresAt: LATER };
           const added = { ...request, ...times, state: 'pending' as const };
-          expect(await store().addLoginRequest(added, { max: 9, maxOfNetwork: 9 })).toBe('added');
+          expect(
+            await store().addLoginRequest(added, { max: 9, maxOfNetwork: { waiting: 9, ended: 9 } }),
+          ).toBe('added');
           await store().answerLogin(login.code, { user, by: 'a', scopes: ['read'], days: 1 }, ACT);
         }
         await end(alice.id);
@@ -252,7 +254,7 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
       if (kind === 'login') {
         const request = { hash: 'l', code: 'c', client: 'c', address: '::1', network: 'n', publicKey: 'k' };
         const added = { ...request, createdAt: AT, expiresAt: LATER, state: 'pending' as const };
-        await store().addLoginRequest(added, { max: 9, maxOfNetwork: 9 });
+        await store().addLoginRequest(added, { max: 9, maxOfNetwork: { waiting: 9, ended: 9 } });
         await store().answerLogin('c', { user, by: 'a', scopes: ['read'], days: 1, signIn }, ACT);
       }
       if (kind !== 'session') await store().endSession('h', ACT);

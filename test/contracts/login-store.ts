@@ -7,7 +7,7 @@ import { AT } from './sample-records.js';
 const EXPIRES = '2030-02-02T03:14:05.678Z';
 const ACT = { at: AT, by: 'alice', origin: { address: '192.0.2.7' } };
 const APPROVAL = { user: 'one', by: 'alice', scopes: ['read', "it's"], days: 30 };
-const LIMITS = { max: 4, maxOfNetwork: 3 };
+const LIMITS = { max: 4, maxOfNetwork: { waiting: 3, ended: 9 } };
 
 /** The contract of every LoginStore. */
 export function loginContract(store: () => LoginStore & TokenStore & AuditStore): void {
@@ -104,20 +104,30 @@ export function loginContract(store: () => LoginStore & TokenStore & AuditStore)
     });
 
     it('wait within the limit of a site, whose networks have a common beginning', async () => {
-      const site = { networks: '2001:db8:1:', max: 2 };
+      const site = { networks: '2001:db8:1:', max: { waiting: 2, ended: 2 } };
       const begin = (name: string, network: string) =>
-        store().addLoginRequest(request(name, { network }), { max: 9, maxOfNetwork: 3, site });
+        store().addLoginRequest(request(name, { network }), {
+          max: 9,
+          maxOfNetwork: { waiting: 3, ended: 9 },
+          site,
+        });
       for (const name of ['a', 'b']) expect(await begin(name, '2001:db8:12:0::/64')).toBe('added');
       for (const name of ['c', 'd']) expect(await begin(name, `2001:db8:1:${name}::/64`)).toBe('added');
       expect(await begin('e', '2001:db8:1:e::/64')).toBe('too-many');
-      // Only those that wait count.
+      // Those that ended do not wait.
       expect(await store().answerLogin('CODE-c', 'denied', ACT)).toBe(true);
       expect(await begin('e', '2001:db8:1:e::/64')).toBe('added');
       expect(await store().answerLogin('CODE-e', APPROVAL, ACT)).toBe(true);
       expect(await begin('g', '2001:db8:1:e::/64')).toBe('too-many');
       expect(await use('e')).toBe(true);
-      expect(await begin('g', '2001:db8:1:e::/64')).toBe('added');
+      expect(await begin('g', '2001:db8:1:e::/64')).toBe('too-many');
       expect(await add('f', { network: '2001:db8:1:f::/64' })).toBe('added');
+      // Also of one network.
+      const ofOne = { max: 9, maxOfNetwork: { waiting: 3, ended: 1 } };
+      const addAlone = (name: string) => store().addLoginRequest(request(name, { network: 'alone' }), ofOne);
+      for (const name of ['h', 'i']) expect(await addAlone(name)).toBe('added');
+      expect(await store().answerLogin('CODE-h', 'denied', ACT)).toBe(true);
+      expect(await addAlone('j')).toBe('too-many');
     });
 
     it('are in the audit log with their answer, and without the code', async () => {

@@ -180,7 +180,7 @@ export function signInContract(store: () => Store): void {
     const request = { hash, code: `CODE-${name}`, client: 'laptop', address: '::1', network: '::/64' };
     await store().addLoginRequest(
       { ...request, createdAt, expiresAt, state: 'pending', publicKey: 'key' },
-      { max: 1_000, maxOfNetwork: 1_000 },
+      { max: 1_000, maxOfNetwork: { waiting: 1_000, ended: 1_000 } },
     );
     return [hash, request.code] as const;
   };

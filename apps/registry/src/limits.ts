@@ -51,6 +51,10 @@ export const SERVER_LIMITS = {
   maxLoginRequestsOfNetwork: 50,
   /** Of these, programs of one site of IPv6, which has many networks. */
   maxLoginRequestsOfSite: 500,
+  /** Logins of one network that were used or denied within that time: they are stored as long. */
+  maxEndedLoginsOfNetwork: 200,
+  /** Logins of one site of IPv6 that were. */
+  maxEndedLoginsOfSite: 1_000,
   /** Refused requests of one token that have a row of the audit log each, in an hour. Others are counted. */
   recordedRefusalsPerHour: 30,
   /** Tokens and networks whose refused requests are counted apart, in an hour. */

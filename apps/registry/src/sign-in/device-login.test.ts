@@ -295,6 +295,25 @@ describe('programs of one network', () => {
   });
 });
 
+it('users behind one address sign in up to a limit within the life of a code, also if nothing waits', async () => {
+  const own = await openTestRegistry();
+  try {
+    const { store, clock } = own.parts;
+    const client = { client: 'a', address: '192.0.2.1' };
+    const signIn = async () => {
+      const { request } = await requestLogin(own.parts, client);
+      await store.answerLogin(request.code, 'denied', { at: clock().toISOString(), by: 'Eve' });
+    };
+    for (let count = 0; count < SERVER_LIMITS.maxEndedLoginsOfNetwork; count++) await signIn();
+    await expect(signIn()).rejects.toMatchObject({ code: 'rate-limited' });
+    await requestLogin(own.parts, { ...client, address: '192.0.2.2' });
+    own.advance(SERVER_LIMITS.loginRequestMilliseconds);
+    await signIn();
+  } finally {
+    await own.close();
+  }
+});
+
 it('programs of one site of IPv6 wait up to a limit, however many networks it has', async () => {
   const own = await openTestRegistry();
   try {

@@ -27,16 +27,21 @@ const CODE_ATTEMPTS = 3;
  * Adds a request of a program that wants to sign in, such as `krmhub login`, and returns it with its secret, which
  * cannot be shown again. The user compares the code on a page, and allows or denies the request (as RFC 8628). The token
  * is made when the program asks with its secret after that, so that it is stored nowhere. Rejects with `rate-limited` if
- * too many programs of the network wait.
+ * too many programs of the network do so.
  */
 export async function requestLogin(
   { store, clock }: DeviceLoginDeps,
   client: Pick<LoginRequestRecord, 'client' | 'address'>,
 ): Promise<{ request: LoginRequestRecord; secret: string }> {
   const { secret, publicKey } = newProgramKey();
-  const { maxLoginRequests: max, maxLoginRequestsOfNetwork: maxOfNetwork } = SERVER_LIMITS;
+  const limits = SERVER_LIMITS;
   const networks = siteNetworks(client.address);
-  const site = networks === undefined ? undefined : { networks, max: SERVER_LIMITS.maxLoginRequestsOfSite };
+  const maxOfSite = { waiting: limits.maxLoginRequestsOfSite, ended: limits.maxEndedLoginsOfSite };
+  const most = {
+    max: limits.maxLoginRequests,
+    maxOfNetwork: { waiting: limits.maxLoginRequestsOfNetwork, ended: limits.maxEndedLoginsOfNetwork },
+    ...defined({ site: networks === undefined ? undefined : { networks, max: maxOfSite } }),
+  };
   for (let attempt = 1; ; attempt++) {
     const now = clock();
     const request: LoginRequestRecord = {
@@ -49,10 +54,10 @@ export async function requestLogin(
       state: 'pending',
       publicKey,
     };
-    const outcome = await store.addLoginRequest(request, { max, maxOfNetwork, ...defined({ site }) });
+    const outcome = await store.addLoginRequest(request, most);
     if (outcome === 'added') return { request, secret };
     if (outcome === 'too-many') {
-      throw new KrmhubError('rate-limited', 'too many programs at your address wait to sign in', {
+      throw new KrmhubError('rate-limited', 'too many programs at your address sign in', {
         hint: 'Try again in some minutes.',
       });
     }

@@ -44,16 +44,24 @@ export interface LoginRequestRecord {
   signIn?: SealedSignIn;
 }
 
+/** Numbers of requests that have not expired. */
+export interface LoginCounts {
+  /** Of programs that did not get their token yet. */
+  waiting: number;
+  /** Of those that got it, or were denied. */
+  ended: number;
+}
+
 /** Programs that wait for a user. */
 export interface LoginStore {
   /**
-   * Adds a request after it has deleted expired ones. Above `max`, it deletes those that
-   * were answered, then the oldest ones. Does nothing if the network has `maxOfNetwork` that wait, the site of networks whose names begin with a text has its `max`, or another request
-   * has the code.
+   * Adds a request after it has deleted expired ones. Above `max`, it deletes those that ended, then the oldest ones. Does
+   * nothing if the network has `maxOfNetwork`, the site of networks whose names begin with a text has its `max`, or
+   * another request has the code.
    */
   addLoginRequest(
     request: LoginRequestRecord,
-    limits: { max: number; maxOfNetwork: number; site?: { networks: string; max: number } },
+    limits: { max: number; maxOfNetwork: LoginCounts; site?: { networks: string; max: LoginCounts } },
   ): Promise<'added' | 'too-many' | 'same-code'>;
   /** Returns also an expired request. */
   loginRequest(by: { hash: string } | { code: string }): Promise<LoginRequestRecord | undefined>;

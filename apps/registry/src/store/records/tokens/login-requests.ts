@@ -1,6 +1,6 @@
 import { defined } from '@krmhub/schema/defined';
 import { eq, sql } from 'drizzle-orm';
-import type { LoginRequestRecord, LoginStore } from '../../login-store.js';
+import type { LoginCounts, LoginRequestRecord, LoginStore } from '../../login-store.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
@@ -21,19 +21,18 @@ const byCode = query((db) =>
     .where(eq(loginRequests.code, sql.placeholder('code'))),
 );
 const deleteExpired = text('DELETE FROM login_request WHERE expires_at <= :now');
-/** Requests that were answered go first: with them, nobody ends the logins of others. */
+/** The program did not get its token yet. */
+const WAITS = `state IN ('pending', 'approved')`;
+/** Requests that ended go first: with them, nobody ends the logins of others. */
 const deleteOldest = text(
   `DELETE FROM login_request WHERE hash IN (SELECT hash FROM login_request
-     ORDER BY CASE WHEN state IN ('pending', 'approved') THEN 0 ELSE 1 END, created_at DESC, hash
+     ORDER BY CASE WHEN ${WAITS} THEN 0 ELSE 1 END, created_at DESC, hash
      LIMIT 1000000 OFFSET :others)`,
 );
-const countOfNetwork = text<{ count: number }>(
-  `SELECT count(*) AS count FROM login_request WHERE network = :network AND state IN ('pending', 'approved')`,
-);
-const countOfSite = text<{ count: number }>(
-  `SELECT count(*) AS count FROM login_request
-     WHERE network LIKE :networks AND state IN ('pending', 'approved')`,
-);
+const COUNTS = `SELECT count(CASE WHEN ${WAITS} THEN 1 END) AS waiting,
+     count(CASE WHEN NOT (${WAITS}) THEN 1 END) AS ended FROM login_request`;
+const countOfNetwork = text<Counts>(`${COUNTS} WHERE network = :network`);
+const countOfSite = text<Counts>(`${COUNTS} WHERE network LIKE :networks`);
 const answer = text(
   `UPDATE login_request SET state = :state, approval = :approval, sign_in = :signIn, sign_in_key = :signInKey
      WHERE code = :code AND state = 'pending' AND expires_at > :at`,
@@ -43,15 +42,22 @@ const use = text(
      WHERE hash = :hash AND state = 'approved' AND expires_at > :at`,
 );
 
+/** Databases return numbers or texts. */
+type Counts = Record<keyof LoginCounts, number | string>;
+
+function isReached(found: Counts | undefined, max: LoginCounts): boolean {
+  return found !== undefined && (Number(found.waiting) >= max.waiting || Number(found.ended) >= max.ended);
+}
+
 export function loginRows({ readOne, write }: Sql): LoginStore {
   return {
     addLoginRequest: ({ signIn: _, ...request }, { max, maxOfNetwork, site }) =>
       write(function* () {
         yield* deleteExpired.run({ now: request.createdAt });
         const { network, code } = request;
-        if (Number((yield* countOfNetwork.first({ network }))?.count) >= maxOfNetwork) return 'too-many';
+        if (isReached(yield* countOfNetwork.first({ network }), maxOfNetwork)) return 'too-many';
         const ofSite = site && (yield* countOfSite.first({ networks: `${site.networks}%` }));
-        if (site !== undefined && Number(ofSite?.count) >= site.max) return 'too-many';
+        if (site !== undefined && isReached(ofSite, site.max)) return 'too-many';
         if ((yield* byCode.first({ code })) !== undefined) return 'same-code';
         yield* deleteOldest.run({ others: max - 1 });
         yield* change((db) => db.insert(loginRequests).values(request)).run();
