@@ -1,5 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { type JsonValue, KrmhubError } from '@krmhub/schema';
+import { provider } from '@krmhub/catalog';
+import { CI_PROVIDERS, type JsonValue, KrmhubError } from '@krmhub/schema';
 import { isObject } from '@krmhub/schema/json/access';
 import type { JSONWebKeySet, JWK } from 'jose';
 import type { FetchFile } from '../upstreams/fetch-file.js';
@@ -17,6 +18,7 @@ const MAX_RSA_BITS = 8_192;
 const MAX_RSA_EXPONENT = 2n ** 32n;
 /** Issuers whose keys are remembered. */
 const MAX_ISSUERS = 200;
+const USUAL_ISSUERS = new Set(CI_PROVIDERS.flatMap((name) => provider(name).issuer ?? []));
 /** Milliseconds after which keys are fetched again. */
 const FRESH_MILLISECONDS = 600_000;
 /** Milliseconds for which keys are used although newer ones cannot be fetched. */
@@ -30,6 +32,8 @@ interface Known {
   triedAt: number;
   problem: string | undefined;
   fetching: Promise<void> | undefined;
+  /** Whether a token named one of the keys. */
+  isUsed: boolean;
 }
 
 /**
@@ -71,18 +75,35 @@ export class IssuerKeys {
         hint: 'Is the token from this issuer? A key that is a few seconds old is found after a minute.',
       });
     }
+    // The issuer whose keys were used last is the last one to leave.
+    known.isUsed = true;
+    this.#known.delete(issuer);
+    this.#known.set(issuer, known);
     return known.keys;
   }
 
   #entry(issuer: string): Known {
     let known = this.#known.get(issuer);
     if (known === undefined) {
-      if (this.#known.size >= MAX_ISSUERS) this.#known.delete(this.#known.keys().next().value!);
+      if (this.#known.size >= MAX_ISSUERS) this.#evict();
       const never = Number.NEGATIVE_INFINITY;
-      known = { keys: undefined, fetchedAt: never, triedAt: never, problem: undefined, fetching: undefined };
+      known = {
+        ...{ keys: undefined, problem: undefined, fetching: undefined, isUsed: false },
+        ...{ fetchedAt: never, triedAt: never },
+      };
       this.#known.set(issuer, known);
     }
     return known;
+  }
+
+  /**
+   * Owners can name any issuer, and have tokens sent that name it: issuers without a key that a token named leave first,
+   * and the usual ones of providers never.
+   */
+  #evict(): void {
+    const others = [...this.#known].filter(([issuer]) => !USUAL_ISSUERS.has(issuer));
+    const [oldest] = others.find(([, { isUsed }]) => !isUsed) ?? others[0] ?? [];
+    if (oldest !== undefined) this.#known.delete(oldest);
   }
 
   async #refresh(issuer: string, known: Known): Promise<void> {

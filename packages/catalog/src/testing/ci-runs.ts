@@ -82,6 +82,11 @@ export const RUNS: Record<CiProvider, { issuer?: string; settings: Record<string
 export const REFUSED_RUNS: readonly (readonly [CiProvider, Claims])[] = [
   ['github', { event_name: 'pull_request_target' }],
   ['github', { event_name: 'workflow_run' }],
+  ...[
+    ...['pull_request', 'pull_request_review', 'pull_request_review_comment', 'issues', 'issue_comment'],
+    ...['discussion', 'discussion_comment', 'fork', 'watch', 'gollum', 'check_run', 'status', 'dynamic'],
+    ...['Push', 'push ', '', undefined],
+  ].map((event_name) => ['github', { event_name }] as const),
   ['github', { repository_owner_id: undefined }],
   ['github', { workflow_ref: 'evil/functions/.github/workflows/release.yml@refs/heads/main' }],
   ['github', { workflow_ref: 'Example/functions/.github/workflows/release.yml' }],

@@ -2,6 +2,7 @@ import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { REFUSED_RUNS, RUNS } from '../../testing/ci-runs.js';
 import {
+  breaksOnlyRules,
   checkClaims,
   checkNamedPublishers,
   describeRun,
@@ -75,6 +76,30 @@ describe.each(CI_PROVIDERS)('a publisher of %s', (name) => {
 it.each(REFUSED_RUNS)('a run of %s is refused with %j', (name, changed) => {
   const { settings, claims } = RUNS[name];
   expect(checkClaims(publisher(name, { settings }), { ...claims, ...changed })).not.toEqual([]);
+});
+
+it('a trigger that strangers can cause is allowed only by a publisher that names it, and some never', () => {
+  const { settings, claims } = RUNS.github;
+  const run = (event_name: string, event?: string) => {
+    const wanted = publisher('github', {
+      settings: { ...settings, ...(event === undefined ? {} : { event }) },
+    });
+    const problems = checkClaims(wanted, { ...claims, event_name });
+    return { problems, isRule: breaksOnlyRules(wanted, problems) };
+  };
+  const comment = run('issue_comment');
+  expect(comment).toMatchObject({
+    problems: [{ claim: 'event_name', found: 'issue_comment', why: expect.stringContaining('--set event=') }],
+    isRule: false,
+  });
+  expect(comment.problems[0]!.expected).toContain('push or release');
+  expect(run('issue_comment', 'issue_comment').problems).toEqual([]);
+  expect(run('push', 'issue_comment')).toMatchObject({ problems: [{ found: 'push' }], isRule: false });
+  expect(run('workflow_run')).toMatchObject({ problems: [{ found: 'workflow_run' }], isRule: true });
+  for (const event of ['workflow_run', 'pull_request_target']) {
+    expect(run(event, event)).toMatchObject({ problems: [{ found: event }], isRule: true });
+    expect(provider('github').settings.event?.form?.test(event)).toBe(false);
+  }
 });
 
 it.each([

@@ -88,7 +88,12 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
       problems.push({ ...claimProblem(pin.claim, expected, found), why: `${pin.meaning} ${why}` });
     }
   }
-  return [...problems, ...rules.flatMap((rule) => brokenRule(rule, claims) ?? [])];
+  const broken = rules
+    .filter((rule) => isRuled(rule, publisher))
+    .flatMap((rule) => brokenRule(rule, claims) ?? []);
+  // Of a claim with several rules, the first reason is the most exact one.
+  const first = broken.filter(({ claim }, at) => broken.findIndex((one) => one.claim === claim) === at);
+  return [...problems, ...first];
 }
 
 /**
@@ -109,8 +114,13 @@ export function breaksOnlyRules(
   { provider: name }: TrustedPublisher,
   problems: readonly ClaimProblem[],
 ): boolean {
-  const ruled = provider(name).rules.map((rule) => claimName(rule.claim));
-  return problems.every(({ claim }) => ruled.includes(claim));
+  const fixed = provider(name).rules.filter((rule) => !('unless' in rule));
+  return problems.every(({ why }) => fixed.some((rule) => rule.why === why));
+}
+
+/** Whether a rule is for a publisher, which can name a value of its own. */
+function isRuled(rule: ProviderRule, { settings }: TrustedPublisher): boolean {
+  return !('unless' in rule && rule.unless !== undefined && settings[rule.unless] !== undefined);
 }
 
 /** Reports whether claims are of the source that a publisher names first, whatever else differs. */

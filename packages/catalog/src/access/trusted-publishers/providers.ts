@@ -11,6 +11,7 @@
 import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { GITHUB_ISSUER, githubApi, githubSite } from './github-site.js';
+import { GITHUB_TRIGGER, GITHUB_TRIGGER_RULES } from './github-triggers.js';
 import { githubWorkflow, gitlabFile } from './workflow-file.js';
 
 /** Claims of a verified token. */
@@ -48,7 +49,11 @@ export interface ProviderPin {
 /** Values of a claim with which a run is refused, or the only ones with which it is not. */
 export type ProviderRule = { claim: ClaimPath; why: string } & (
   | { refused: readonly string[] }
-  | { required: readonly string[] }
+  | {
+      required: readonly string[];
+      /** A setting with which a publisher names another value itself. */
+      unless?: string;
+    }
   /** Another claim that must be the same where both exist. */
   | { same: ClaimPath }
 );
@@ -132,18 +137,13 @@ export const PROVIDERS = {
       },
       environment: { ...ENVIRONMENT, ignoresCase: true },
       ref: { ...REF, claim: 'ref' },
+      event: GITHUB_TRIGGER,
     },
     pins: {
       repositoryId: { claim: 'repository_id', meaning: 'the repository' },
       ownerId: { claim: 'repository_owner_id', meaning: 'the owner of the repository' },
     },
-    rules: [
-      {
-        claim: 'event_name',
-        refused: ['pull_request_target', 'workflow_run'],
-        why: 'anybody who opens a pull request can start such a run',
-      },
-    ],
+    rules: GITHUB_TRIGGER_RULES,
     hasTokenIds: true,
     listsAudience: false,
     takesKeys: false,
