@@ -188,12 +188,19 @@ function releaseMessage(written: string, release: string | undefined): string {
     : `the release "${written}" is not a SemVer version`;
 }
 
+/** What a release has only later. */
+type LaterFields = 'yanked' | 'deprecated' | 'bundles';
+/** Every other field, also an optional one: the compiler names one that `releaseRecord` does not set. */
+type NewRelease = {
+  [Field in keyof Required<Omit<ReleaseRecord, LaterFields>>]: ReleaseRecord[Field];
+};
+
 function releaseRecord(
   input: PublishInput,
   { release, digest, definition }: { release: string; digest: Digest; definition: FunctionDefinition },
 ): ReleaseRecord {
   const { bytes, mediaType, readme, notes, run, now, by } = input;
-  return {
+  const fields: NewRelease = {
     group: definition.group,
     kind: definition.names.kind,
     release,
@@ -204,8 +211,11 @@ function releaseRecord(
     publishedBy: by,
     mediaType,
     definition,
-    ...defined({ readme: readme === undefined ? undefined : sha256(readme), notes, run }),
+    readme: readme === undefined ? undefined : sha256(readme),
+    notes,
+    run,
   };
+  return defined(fields);
 }
 
 function createChange(input: PublishInput, record: ReleaseRecord): FunctionChange {
