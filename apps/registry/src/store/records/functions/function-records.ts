@@ -1,6 +1,7 @@
 import {
   type FunctionRecord,
   functionKey,
+  type NotesAndRun,
   type ReleaseBundle,
   type ReleaseRecord,
   type ReleaseSummary,
@@ -21,13 +22,15 @@ type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'> & { bundles: 
 /** As the statement returns it: lists and objects are JSON; all columns are null for a function without releases. */
 type StoredRow = Record<keyof SummaryRow, unknown>;
 
-const { definition: _, ...COLUMNS } = getTableColumns(releases);
+/** What of a release is in its row. */
+type Field = Exclude<keyof ReleaseRecord, keyof FunctionName | keyof NotesAndRun | 'bundles'>;
+/** The compiler names a field of a record that has no column. */
+const ALL_COLUMNS = getTableColumns(releases) satisfies Record<Field, unknown>;
+const { definition: _, ...COLUMNS } = ALL_COLUMNS;
 const SELECTED = Object.entries(COLUMNS).map(([field, { name }]) => `release.${name} AS "${field}"`);
 type Column = keyof typeof COLUMNS;
 /** The compiler names a column that a record does not have. */
-const FIELDS: readonly (Column & (keyof ReleaseRecord | 'id' | 'functionId'))[] = Object.keys(
-  COLUMNS,
-) as Column[];
+const FIELDS: readonly (Column & (Field | 'id' | 'functionId'))[] = Object.keys(COLUMNS) as Column[];
 const JSON_FIELDS = FIELDS.filter((field) => COLUMNS[field].dataType === 'json');
 
 export interface FunctionRecords {
