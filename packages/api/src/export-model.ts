@@ -129,7 +129,14 @@ export const CatalogInputs = z
           z.object({ signer: ExportedSigner, signedAt: Time.optional(), receivedAt: Time }),
         ),
         warnings: z
-          .array(z.object({ code: z.string(), group: z.string(), message: z.string() }))
+          .array(
+            z.object({
+              code: z.string(),
+              group: z.string(),
+              message: z.string(),
+              like: z.string().optional(),
+            }),
+          )
           .optional()
           .openapi({ description: 'Groups that look like groups of the registry' }),
       }),
