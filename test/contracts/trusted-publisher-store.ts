@@ -35,7 +35,7 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
     expiresAt: LATER,
   };
   const exchange = (key: string, more: Partial<TokenExchange> = {}): TokenExchange => ({
-    used: { issuer: publisher.issuer, key, until: LATER },
+    used: { issuer: publisher.issuer, key, issuedAt: AT, until: LATER },
     publishers: [{ id: 'one', pins: { repositoryId: '1' } }],
     token: { ...token, id: key },
     hash: key,
@@ -102,7 +102,9 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().trustedPublishers()).toEqual([
         { ...pinned, pins: { repositoryId: '1' }, lastUsedAt: AT },
       ]);
-      const elsewhere = { used: { issuer: 'https://other.example.com', key: 'jti', until: LATER } };
+      const elsewhere = {
+        used: { issuer: 'https://other.example.com', key: 'jti', issuedAt: AT, until: LATER },
+      };
       expect(await store().exchangeToken(exchange('other', elsewhere))).toBe('done');
     });
 

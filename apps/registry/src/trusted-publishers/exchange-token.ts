@@ -77,21 +77,32 @@ export async function exchangeToken(
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
-    used: { issuer: identity.issuer, key: identity.key, until: identity.usableUntil.toISOString() },
+    used: {
+      ...{ issuer: identity.issuer, key: identity.key },
+      ...{ issuedAt: identity.issuedAt.toISOString(), until: identity.usableUntil.toISOString() },
+    },
     publishers: matching.map((one) => ({ id: one.id, pins: pinned(one, identity.claims) })),
     token,
     hash: hashSecret(secret),
     origin,
   });
   if (outcome === 'done') return { token, secret };
-  throw outcome === 'used'
-    ? new KrmhubError('unauthorized', 'the identity token was exchanged before', {
-        hint: 'Each token of a provider counts once. Request another one in the same job; in GitLab, by another name in `id_tokens`.',
-      })
-    : new KrmhubError('conflict', 'the trusted publisher was changed meanwhile', {
-        hint: 'Run the job again.',
-      });
+  throw REFUSED_EXCHANGES[outcome];
 }
+
+const REFUSED_EXCHANGES = {
+  used: new KrmhubError('unauthorized', 'the identity token was exchanged before', {
+    hint: 'Each token of a provider counts once. Request another one in the same job; in GitLab, by another name in `id_tokens`.',
+  }),
+  forgotten: new KrmhubError(
+    'unauthorized',
+    'the registry was restored from a backup after the identity token was issued, so it may have been exchanged before',
+    { hint: 'Run the job again, or request another token in it.' },
+  ),
+  changed: new KrmhubError('conflict', 'the trusted publisher was changed meanwhile', {
+    hint: 'Run the job again.',
+  }),
+};
 
 function matchingPublishers(
   { publishers, claims }: IdentityToken,

@@ -39,6 +39,7 @@ export interface IdentityToken {
   publishers: readonly TrustedPublisher[];
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
+  issuedAt: Date;
   /** Until when it is remembered, so that it is not used again. */
   usableUntil: Date;
 }
@@ -75,12 +76,13 @@ export async function verifyIdentityToken(
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0) throw problems[0]!;
-  const { exp, jti } = claims as { exp: number; jti?: unknown };
+  const { exp, iat, jti } = claims as { exp: number; iat: number; jti?: unknown };
   if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
   const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
+  const issuedAt = new Date(Math.max(iat, 0) * 1000);
   const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
   // By key, so that no one uses up the tokens that another key signs.
-  return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, usableUntil };
+  return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
 }
 
 /** Signatures have several spellings that verify, so what is signed identifies a token. */

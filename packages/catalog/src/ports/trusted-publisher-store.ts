@@ -7,7 +7,7 @@ import type { TokenRecord } from './token-store.js';
 /** The exchange of a token of a provider for one of the registry. */
 export interface TokenExchange {
   /** The issuer, and what no other token of it has. */
-  used: { issuer: string; key: string; until: Time };
+  used: { issuer: string; key: string; issuedAt: Time; until: Time };
   /** The publishers that it matched, with everything that is pinned from now on. */
   publishers: readonly Pick<TrustedPublisher, 'id' | 'pins'>[];
   token: TokenRecord;
@@ -36,7 +36,8 @@ export interface TrustedPublisherStore extends TrustedPublisherReader {
   removeTrustedPublisher(id: string, act: Act): Promise<boolean>;
   /**
    * Stores the token of an exchange, and that the token of the provider is used. Of exchanges of one token, in any
-   * process, one is `done`; the others are `used`. It is `changed` if a publisher was removed, or pinned by another run.
+   * process, one is `done`; the others are `used`. It is `changed` if a publisher was removed, or pinned by another run, and `forgotten` if a
+   * backup was restored after the token was issued: it may have been used.
    */
-  exchangeToken(exchange: TokenExchange): Promise<'done' | 'used' | 'changed'>;
+  exchangeToken(exchange: TokenExchange): Promise<'done' | 'used' | 'changed' | 'forgotten'>;
 }

@@ -13,6 +13,7 @@ import { recordPostgres } from '../../store/database-place.js';
 import { withClient } from '../../store/postgres/client.js';
 import { migratePostgres } from '../../store/postgres/migrate.js';
 import { appendAudit } from '../../store/records/audit/append-audit.js';
+import { recordForgottenExchanges } from '../../store/records/tokens/trusted-publishers.js';
 import { text } from '../../store/sql/statement.js';
 import { openConnection } from '../../store/sqlite/connection.js';
 import { checkRegistry } from '../check/check.js';
@@ -165,12 +166,16 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
 
 const endSessions = text('DELETE FROM operator_session');
 
-/** Ends the sessions of operators, who may have signed out since, and adds a row to the audit log. One file is left. */
+/**
+ * Ends the sessions of operators, who may have signed out since, accepts no identity token that may have been exchanged
+ * since, and adds a row to the audit log. One file is left.
+ */
 async function recordRestore(file: string, { madeAt }: Manifest, now: Date): Promise<void> {
   const connection = openConnection(file);
   const act = { at: now.toISOString(), by: 'krmhub', action: 'registry.restore' as const };
   await connection.sql.write(function* () {
     yield* endSessions.run();
+    yield* recordForgottenExchanges(now);
     yield* appendAudit({ ...act, object: 'registry', outcome: 'done', detail: { backup: madeAt } });
   });
   connection.client.pragma('journal_mode = DELETE');

@@ -43,6 +43,23 @@ const use = change((db) =>
     .onConflictDoNothing(),
 );
 
+/** No provider has this issuer. Its key is a time, and tokens that were issued until then may have been used. */
+const RESTORED = '';
+/** Clocks of providers can be ahead. */
+const AHEAD_MILLISECONDS = 60_000;
+/** No token is accepted that expires later. */
+const LONGEST_MILLISECONDS = 86_400_000;
+const restoredAfter = text<{ found: number }>(
+  `SELECT 1 AS found FROM used_identity_token WHERE issuer = '${RESTORED}' AND token_key >= :issuedAt LIMIT 1`,
+);
+
+/** A restored backup does not know which tokens were exchanged after it: those that exist now count as used. */
+export function* recordForgottenExchanges(now: Date): Work<void> {
+  const after = (milliseconds: number) => new Date(now.getTime() + milliseconds).toISOString();
+  const until = after(AHEAD_MILLISECONDS + LONGEST_MILLISECONDS);
+  yield* use.run({ issuer: RESTORED, key: after(AHEAD_MILLISECONDS), until });
+}
+
 const objectOf = ({ group, kind }: TrustedPublisher) =>
   kind === undefined ? `group/${group}` : `function/${group}/${kind}`;
 
@@ -102,9 +119,10 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
       }),
     removeTrustedPublisher: (id, act) => write(() => removePublisherRow(id, act)),
-    exchangeToken: ({ used, publishers, token, hash, origin }) =>
+    exchangeToken: ({ used: { issuedAt, ...used }, publishers, token, hash, origin }) =>
       write(function* () {
         const at = token.createdAt;
+        if ((yield* restoredAfter.first({ issuedAt })) !== undefined) return 'forgotten';
         for (const { id, pins } of publishers) {
           const row = yield* byId.first({ id });
           const isPinned = Object.entries(row?.pins ?? {}).every(([name, value]) => pins[name] === value);
