@@ -85,7 +85,9 @@ function refuseNextTo(publisher: TrustedPublisher, others: readonly TrustedPubli
   const wanted = sameness(publisher);
   const same = others.find((one) => sameness(one) === wanted && hasSameKeys(one, publisher));
   if (same !== undefined) {
-    throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`);
+    throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`, {
+      hint: `It needs no second one. To change it, remove it first: krmhub publisher remove ${same.id}`,
+    });
   }
   if (others.length < MAX_PUBLISHERS) return;
   throw new KrmhubError('conflict', `the group has ${others.length} publishers, the limit`, {

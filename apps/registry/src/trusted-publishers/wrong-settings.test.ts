@@ -106,7 +106,11 @@ it('a publisher that was not used in time matches nothing, and can be added agai
   expect([again.status, again.body.id === first.id]).toEqual([201, false]);
   expect((await exchange()).status).toBe(201);
   registry.advance(31 * 86_400_000);
-  expect((await add()).status).toBe(409);
+  const twice = await add();
+  expect([twice.status, twice.body.hint]).toEqual([
+    409,
+    `It needs no second one. To change it, remove it first: krmhub publisher remove ${again.body.id}`,
+  ]);
 });
 
 it('a branch that no token can have, and a server instead of its issuer, are refused when added', async () => {

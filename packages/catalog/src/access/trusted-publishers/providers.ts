@@ -197,7 +197,11 @@ export const PROVIDERS = {
         refused: ['merge_request_event', 'external_pull_request_event'],
         why: 'it runs what a merge request proposes',
       },
-      { claim: 'ref_protected', required: ['true'], why: 'anybody who can push could run it' },
+      {
+        claim: 'ref_protected',
+        required: ['true'],
+        why: 'anybody who can push could run it: protect the branch or tag',
+      },
       { claim: 'job_project_id', same: 'project_id', why: 'the job ran in another project' },
     ],
     hasTokenIds: true,
