@@ -99,7 +99,7 @@ describe.skipIf(postgresMissing)('copies of a database (needs PostgreSQL)', () =
     const deleted = '{"reason":"half of \\ud83c, and \\u0000"}';
     client.prepare(`UPDATE catalog SET deleted = ? WHERE deleted IS NOT NULL`).run(deleted);
     client.exec('UPDATE token SET team = NULL, revoked_by = NULL, run = NULL, user_id = NULL');
-    client.exec('UPDATE token SET sign_in = NULL, sign_in_key = NULL');
+    client.exec('UPDATE token SET sign_in = NULL, sign_in_key = NULL, kind = NULL');
     client.exec(`UPDATE function SET attestations = '[]'`);
     for (const name of LATER_TABLES) client.exec(`DELETE FROM ${name}`);
     close();
@@ -259,6 +259,7 @@ const LATER_COLUMNS = [
   'token.user_id',
   'token.sign_in',
   'token.sign_in_key',
+  'token.kind',
 ];
 const TABLES_BEFORE_TYPES = ALL.filter(({ name }) => !LATER_TABLES.includes(name)).map((table) => ({
   ...table,
