@@ -10,7 +10,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Clock, Environment, SnapshotRules, Trace, WorkingFolder } from '@krmhub/consume/ports';
-import { isDiskFull } from '@krmhub/schema/disk-error';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeText } from '@krmhub/schema/text';
 
@@ -91,7 +90,8 @@ export async function writeRaw(stream: Output, text: string | Uint8Array): Promi
 }
 
 function outputError(cause: NodeJS.ErrnoException): KrmhubError {
-  const isFull = isDiskFull(cause.code);
+  // Every command loads this file, and few have such an error.
+  const isFull = cause.code === 'ENOSPC' || cause.code === 'EDQUOT';
   const reason = isFull ? 'the disk is full' : (cause.code ?? cause.message);
   return new KrmhubError(isFull ? 'storage-full' : 'unavailable', `cannot write the output: ${reason}`, {
     hint: 'Write the output to another file or disk.',
