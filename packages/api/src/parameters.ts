@@ -138,8 +138,7 @@ export const BundleDigest = z
 
 export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is not a valid token ID');
 
-/** A count. Values outside of the range are clamped, not rejected. */
-/** Returns the parameter for the size of a page. */
+/** Returns the parameter for the size of a page. Values outside of the range are clamped, not rejected. */
 export function limit(fallback: number, max: number) {
   return z
     .string()

@@ -7,7 +7,6 @@ import type { OciDigest } from './digest.js';
  */
 export type BlobPlace = 'artifacts' | 'rows' | 'releases' | 'forms' | 'signatures';
 
-/** A blob of a repository. */
 /** A blob of a repository, and where its bytes are. */
 export interface StoredBlob {
   digest: OciDigest;
@@ -18,6 +17,7 @@ export interface StoredBlob {
   size: number;
 }
 
+/** A blob of a repository. */
 export interface RepositoryBlob extends StoredBlob {
   /** RFC 3339, UTC: when it was last pushed, mounted, or reported to a pushing client as existing. */
   seenAt: string;

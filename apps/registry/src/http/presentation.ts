@@ -117,7 +117,6 @@ export function bundleList(policies: readonly SigningPolicy[], release: ReleaseH
   };
 }
 
-/** What the registry says about releases: whose signatures it trusts, and who owns groups. */
 /** Judges signatures. */
 export interface SignatureJudge {
   trust: { readonly policies: readonly SigningPolicy[] };
@@ -128,6 +127,7 @@ export interface OwnerJudge {
   access: { readonly rules: AccessRules };
 }
 
+/** What the registry says about releases: whose signatures it trusts, and who owns groups. */
 export interface Judges extends SignatureJudge, OwnerJudge {}
 
 /** Without the definition: responses contain it as it is stored. */

@@ -74,7 +74,10 @@ export function canChangePublishers(rules: AccessRules, token: TokenRecord): boo
 function refuseStored(rules: AccessRules, token: TokenRecord): void {
   if (canChangePublishers(rules, token)) return;
   const what = `${credentialText(token)} cannot change trusted publishers: no user signed in to get it`;
-  const who = token.user === undefined ? 'An owner of the group signs in' : 'Sign in';
+  const who =
+    token.user === undefined
+      ? 'An owner of the group signs in'
+      : 'Sign in (again if you did so before the last upgrade)';
   throw new KrmhubError('forbidden', what, {
     hint: `${who} with \`krmhub login\` (without KRMHUB_TOKEN) or on the pages of the registry, or an administrator changes them.`,
   });

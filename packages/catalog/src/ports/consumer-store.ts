@@ -39,13 +39,13 @@ export interface ConsumerReader {
   countConsumers(name: FunctionName, since: Time, maxNames: number): Promise<ConsumerCounts>;
 }
 
-/** Stores which releases packages lock, as their users reported it. */
 /** Deletes old reports. */
 export interface ConsumerPruner {
   /** Deletes the reports of before a time. */
   deleteConsumers(before: Time): Promise<void>;
 }
 
+/** Stores which releases packages lock, as their users reported it. */
 export interface ConsumerStore extends ConsumerReader, ConsumerPruner {
   /**
    * Replaces what the reporter said about a package; without releases, deletes it. Deletes reports older than `expired`.

@@ -91,7 +91,6 @@ export interface TakedownStore extends TakedownReader {
   finishTakedowns(): Promise<void>;
 }
 
-/** Stores functions, releases, and takedowns. */
 /** Commits changes of functions. */
 export interface FunctionCommitter {
   /**
@@ -101,4 +100,5 @@ export interface FunctionCommitter {
   commitFunction(change: FunctionChange): Promise<Event>;
 }
 
+/** Stores functions, releases, and takedowns. */
 export interface FunctionStore extends FunctionReader, NameFinder, TakedownStore, FunctionCommitter {}

@@ -10,13 +10,13 @@ export interface PolicyReader {
   appliedPolicies(after: number, through: number): Promise<boolean>;
 }
 
-/** Reads the access document. */
 /** Reads the Access document. */
 export interface AccessDocumentReader {
   /** Returns the document; undefined if none was ever applied. */
   access(): Promise<AppliedDocument | undefined>;
 }
 
+/** Reads the Access document, and when it changed. */
 export interface AccessReader extends AccessDocumentReader {
   /** Reports whether a document was applied after an event and up to another. */
   appliedAccess(after: number, through: number): Promise<boolean>;

@@ -49,7 +49,6 @@ export const RECIPE_LIMITS = {
   maxMinimumAgeSeconds: 31_536_000,
 } as const;
 
-/** The definition of a catalog. */
 /** What a catalog is made of. */
 export interface CatalogSources {
   /** A DNS label: the name of the catalog. */
@@ -58,6 +57,7 @@ export interface CatalogSources {
   sources: RecipeSource[];
 }
 
+/** The definition of a catalog. */
 export interface Recipe extends CatalogSources {
   labels?: Record<string, string>;
   /** What the catalog is for. Pages and commands show it; snapshots do not contain it. */

@@ -35,13 +35,13 @@ export interface ObservableBuilder {
   status(): BuilderStatus;
 }
 
-/** Builds snapshots of catalogs in the background, in this thread or another one. */
 /** Builds at once. */
 export interface OnDemandBuilder {
   /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
   buildNow(input: { name: string }): Promise<void>;
 }
 
+/** Builds snapshots of catalogs in the background, in this thread or another one. */
 export interface CatalogBuilder
   extends WakeableBuilder,
     AwaitableBuilder,

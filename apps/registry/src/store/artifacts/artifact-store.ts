@@ -26,13 +26,13 @@ export interface MissingArtifacts {
   putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
 }
 
-/** Stores snapshots and signatures with their artifacts. */
 /** Replaces signatures of snapshots. */
 export interface SignatureRenewer {
   /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
   renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
 }
 
+/** Stores snapshots and signatures with their artifacts. */
 export interface SnapshotArtifacts extends SignatureRenewer {
   /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
   commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;

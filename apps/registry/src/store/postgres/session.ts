@@ -9,8 +9,10 @@ import { combinedChanges, preparedCall } from './prepared.js';
 const MAX_CHANGES = 64;
 /** Size of the values of changes of one statement: the driver copies them twice. */
 const MAX_CHANGE_SIZE = 4_194_304;
-/** Called with the number of statements that the server was sent. BEGIN and COMMIT count. */
-/** `failed` is whether the work failed because the server cannot be used. */
+/**
+ * Called with the number of statements that the server was sent. BEGIN and COMMIT count. `failed` is whether the work
+ * failed because the server cannot be used.
+ */
 export type CountStatements = (statements: number, failed?: boolean) => void;
 
 /** Broken connections that are replaced before an operation fails. */

@@ -22,7 +22,6 @@ import { Database } from './driver.js';
 import { attempt, isDamaged, translateSqliteError } from './errors.js';
 import { withSql } from './sqlite-sql.js';
 
-/** A database in the state at which it was opened, regardless of later writes. */
 /** Reads of one state of a database. */
 export interface DatabaseReads {
   store: FunctionRows & CatalogRows & EntryReader & EventStore & SourceStore;
@@ -32,6 +31,7 @@ export interface DatabaseReads {
   read: Sql['read'];
 }
 
+/** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState extends DatabaseReads {
   close(): void;
 }

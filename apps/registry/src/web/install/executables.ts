@@ -16,7 +16,6 @@ const MAX_TEXT_BYTES = 1_048_576;
 const MAX_EXECUTABLE_BYTES = 1_073_741_824;
 const PIECE_BYTES = 262_144;
 
-/** A file of which only the bytes are served that have this digest. */
 /** A file whose content is known. */
 export interface KnownFile {
   file: string;
@@ -24,6 +23,7 @@ export interface KnownFile {
   identity: string;
 }
 
+/** A file of which only the bytes are served that have this digest. */
 export interface HashedFile extends KnownFile {
   size: number;
   digest: Digest;

@@ -11,13 +11,13 @@ import type { RegistryRelease } from '../../trust/registry-release.js';
 import type { EntryOrigin, FoundFunction } from '../read/catalog-reader.js';
 import type { SearchContext, SearchedFunction } from '../search-context.js';
 
-/** A locked function, and the catalog that has it. */
 /** A locked function, and its catalog. */
 export interface LockedIn {
   fn: LockedFunction;
   catalog: NamedCatalog;
 }
 
+/** A locked function, and the catalog that has it. */
 export interface Located extends LockedIn {
   state: LockedCatalog;
   /** The catalogs that are searched before. */
