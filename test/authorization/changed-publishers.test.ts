@@ -8,7 +8,6 @@ import { GITHUB, RUN, TestIssuer } from '../../apps/registry/src/testing/test-is
 import { openTestRegistry, type TestRegistry } from '../../apps/registry/src/testing/test-registry.js';
 import { userSignedIn } from '../../apps/registry/src/testing/user-session.js';
 
-/** Every kind of credential of an owner and of administrators, and whether it changes trusted publishers. */
 /** As browsers of tests send it. */
 const ORIGIN = 'http://registry.test';
 const PATH = '/api/v1/trusted-publishers';
@@ -70,6 +69,7 @@ async function workflowToken(): Promise<string> {
   return body.token;
 }
 
+/** Every kind of credential of an owner and of administrators, and whether it changes trusted publishers. */
 const CREDENTIALS: [string, () => Promise<string>, 'changes' | 'sees' | 'neither'][] = [
   ['the login of an owner', async () => login(await owner()), 'changes'],
   ['the login of an administrator', async () => login(await administrator(), { wide: 'on' }), 'changes'],
