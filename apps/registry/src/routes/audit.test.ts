@@ -203,6 +203,25 @@ describe('a refused request', () => {
     expect(await refused()).toEqual(before);
   });
 
+  it('has no row if only the release of what the token may read is wrong', async () => {
+    const [open, secret] = ['example.com', 'secret.example.com'];
+    for (const group of [open, secret]) await registry.publish({ ...set, group });
+    await applyAccess(registry, HIDDEN_SPEC);
+    const browser = await signedIn(registry, { scopes: ['yank'], team: 'apps' });
+    const yank = async (group: string) => {
+      const target = `${releasePath({ ...set, group, release: '9.9.9' })}/yank`;
+      const sent = await registry.send('POST', target, { reason: 'x' }, `Bearer ${browser.secret}`);
+      const page = `/operate/releases/${group}/SetLabels/9.9.9`;
+      return [sent.status, (await browser.act(page, { do: 'yank', reason: 'x' })).status];
+    };
+    const groups = [open, secret, 'absent.example.com'];
+    for (const group of groups) expect(await yank(group), group).toEqual([404, 404]);
+    const refused = (await rows('?outcome=refused')).map(({ object }) => object);
+    expect(groups.map((group) => refused.filter((one) => one.includes(`/${group}/`)).length)).toEqual([
+      0, 2, 2,
+    ]);
+  });
+
   it('of a token has a limited number of rows in an hour, then a count', async () => {
     const { secret } = await registry.token({ name: 'ci', scopes: ['yank'] });
     const limit = SERVER_LIMITS.recordedRefusalsPerHour;

@@ -4,13 +4,14 @@ import type { LifecycleAction, ReleaseRecord, TokenRecord } from '@krmhub/catalo
 import { type FunctionName, replacementReason } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Authority } from '../http/auth/authorize.js';
-import { authenticate, recheckRight, recheckToken, refuseToYank } from '../http/auth/authorize.js';
+import { authenticate, recheckRight, recheckToken } from '../http/auth/authorize.js';
 import { type Caller, callerOf } from '../http/auth/caller.js';
+import { changeOfRelease, refuseToYank } from '../http/auth/yank-right.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
-import type { LifecycleDeps as SetLifecycleDeps } from '../publish/set-lifecycle.js';
+import type { LifecycleRequest, LifecycleDeps as SetLifecycleDeps } from '../publish/set-lifecycle.js';
 import { setLifecycle } from '../publish/set-lifecycle.js';
 import type { SigningTrust } from '../publish/trust/signing-trust.js';
 
@@ -39,6 +40,11 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
     return callerOf(c, token);
   };
 
+  const change = (
+    c: RegistryContext,
+    ...[action, name, request]: [LifecycleAction, FunctionName & { release: string }, LifecycleRequest]
+  ) => changeOfRelease(c, deps.store, name, () => setLifecycle(deps, action, name, request));
+
   for (const action of ['yank', 'unyank', 'undeprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
       const caller = await authorizeYank(c, params);
@@ -49,7 +55,7 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
         fallback === undefined ? undefined : { reason: fallback },
       );
       const request = { reason, ...caller, recheck: recheckToken(c) };
-      return respond(c, await setLifecycle(deps, action, params, request));
+      return respond(c, await change(c, action, params, request));
     });
   }
 
@@ -62,6 +68,6 @@ export function lifecycleRoutes(app: RegistryApp, deps: LifecycleDeps): void {
       ...caller,
       recheck: recheckToken(c),
     };
-    return respond(c, await setLifecycle(deps, 'deprecate', params, request));
+    return respond(c, await change(c, 'deprecate', params, request));
   });
 }

@@ -16,7 +16,6 @@ import {
   ANONYMOUS,
   actorName,
   can,
-  isAsAbsent,
   type SourceReader,
   type TokenReader,
   type TokenRecord,
@@ -250,21 +249,6 @@ export async function refuseForbidden(
     const isNew = !(await authority.store.ownedGroups([object.group])).has(object.group);
     refuseLacking(rules, token, action, { ...object, isNew });
   } else refuseLacking(rules, token, action, object);
-}
-
-/**
- * Throws `forbidden` if a token may not yank and deprecate a function. One that the token may not read is looked up
- * first, and not found.
- */
-export function refuseToYank(
-  c: RegistryContext,
-  rules: AccessRules,
-  token: TokenRecord,
-  { group, kind }: { group: string; kind: string },
-): void {
-  answerAsAbsent(c, rules, token);
-  if (isAsAbsent(rules, tokenActor(rules, token), 'yank', { group, kind })) return;
-  refuseLacking(rules, token, 'yank', { group });
 }
 
 /**

@@ -43,12 +43,15 @@ export class CachedCounts {
     const serial = reportSerial(catalog);
     const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''} ${sightKey(this.#access)}`;
     return this.#cached(state, async () => {
-      const count = async (of: ReportRemark) =>
-        (await this.#store.countEntries({ catalog: name, serial, of })).get('') ?? 0;
+      const held = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
+      // Each count follows the rules and the actor of when it begins, which must be those of the key.
+      const [sources, ...counted] = await Promise.all([
+        this.#store.countEntries(held),
+        ...REPORT_REMARKS.map((of) => this.#store.countEntries({ catalog: name, serial, of })),
+      ]);
       const remarks = { refused: 0, shadowed: 0, yanked: 0 };
-      for (const remark of REPORT_REMARKS) remarks[remark] = await count(remark);
-      const included = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
-      return { sources: await this.#store.countEntries(included), remarks };
+      for (const [at, remark] of REPORT_REMARKS.entries()) remarks[remark] = counted[at]?.get('') ?? 0;
+      return { sources, remarks };
     });
   }
 

@@ -4,10 +4,11 @@ import { namedThing, parseSearch } from '@krmhub/api/search-syntax';
 import type { ConsumerReader, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { recheckRight, recheckToken, refuseToYank } from '../../http/auth/authorize.js';
+import { recheckRight, recheckToken } from '../../http/auth/authorize.js';
 import { type Caller, callerOf } from '../../http/auth/caller.js';
 import { countConsumers, mayCountConsumers } from '../../http/auth/count-consumers.js';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
+import { changeOfRelease, refuseToYank } from '../../http/auth/yank-right.js';
 import type { RegistryContext } from '../../http/context.js';
 import type { LifecycleDeps } from '../../publish/set-lifecycle.js';
 import { setLifecycle } from '../../publish/set-lifecycle.js';
@@ -158,10 +159,8 @@ export function releasePageRoutes(deps: ReleasePageDeps, pages: OperatorPages): 
       const wanted = lifecycleRequest(form.do, typed);
       if ('problems' in wanted) return releasePage(name, { typed, problems: wanted.problems }, operator);
       try {
-        await setLifecycle(deps, form.do, name, {
-          ...wanted,
-          ...describeCaller(c, token),
-        });
+        const request = { ...wanted, ...describeCaller(c, token) };
+        await changeOfRelease(c, deps.store, name, () => setLifecycle(deps, form.do, name, request));
       } catch (error) {
         if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
         const { message, hint } = error;
