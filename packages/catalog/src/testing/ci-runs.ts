@@ -85,6 +85,7 @@ export const REFUSED_RUNS: readonly (readonly [CiProvider, Claims])[] = [
   ...[
     ...['pull_request', 'pull_request_review', 'pull_request_review_comment', 'issues', 'issue_comment'],
     ...['discussion', 'discussion_comment', 'fork', 'watch', 'gollum', 'check_run', 'status', 'dynamic'],
+    ...['deployment', 'deployment_status'],
     ...['Push', 'push ', '', undefined],
   ].map((event_name) => ['github', { event_name }] as const),
   ['github', { repository_owner_id: undefined }],

@@ -93,7 +93,8 @@ it('a trigger that strangers can cause is allowed only by a publisher that names
     isRule: false,
   });
   expect(comment.problems[0]!.expected).toContain('push or release');
-  expect(run('issue_comment', 'issue_comment').problems).toEqual([]);
+  for (const named of ['issue_comment', 'deployment', 'deployment_status'])
+    expect(run(named, named).problems).toEqual([]);
   expect(run('push', 'issue_comment')).toMatchObject({ problems: [{ found: 'push' }], isRule: false });
   expect(run('workflow_run')).toMatchObject({ problems: [{ found: 'workflow_run' }], isRule: true });
   for (const event of ['workflow_run', 'pull_request_target']) {

@@ -1,6 +1,9 @@
 /** Which triggers of GitHub start runs that may publish: the claim `event_name`. */
 
-/** Those that need the right to write to the repository. */
+/**
+ * Those that need the right to write to the repository. Not `deployment` and `deployment_status`: apps create deployments
+ * also of the commits of pull requests, and the run is of the workflow in that commit.
+ */
 const TRUSTED_EVENTS = [
   'push',
   'release',
@@ -9,8 +12,6 @@ const TRUSTED_EVENTS = [
   'repository_dispatch',
   'merge_group',
   'create',
-  'deployment',
-  'deployment_status',
 ] as const;
 
 /** They run with the rights of the repository for a pull request of anybody. */
@@ -33,6 +34,6 @@ export const GITHUB_TRIGGER_RULES = [
     claim: 'event_name',
     required: TRUSTED_EVENTS,
     unless: 'event',
-    why: 'strangers can start runs of other triggers; to allow one, add the publisher with --set event=NAME',
+    why: 'strangers can start runs of other triggers, or write what they run; to allow one, add the publisher with --set event=NAME',
   },
 ] as const;
