@@ -133,6 +133,17 @@ describe('the program of an executable', () => {
     expect(open()).toEqual({ found: target, unpacked: 0 });
   });
 
+  it('runs where its files are as they were, and the marker cannot be written', () => {
+    open();
+    const marker = path.join(target, '.unpacked');
+    rmSync(marker);
+    // Nobody can write to it, not even root.
+    mkdirSync(marker);
+    expect(open()).toEqual({ found: target, unpacked: 0 });
+    writeFileSync(path.join(target, 'a.js'), 'FIRST');
+    expect(open()).toEqual({ found: target, unpacked: 1 });
+  });
+
   it.each<[string, () => void]>([
     [
       'a link instead of its folder of programs',

@@ -105,8 +105,12 @@ function isIntact(program: PackedProgram, target: string, uid: number | undefine
   for (const [name, [, digest]] of Object.entries(program.files)) {
     if (sha256(readFileSync(path.join(target, name))) !== digest) return false;
   }
-  // Not those that were read, if they changed meanwhile: their state is another one.
-  writeFileSync(path.join(target, MARKER), state.text);
+  try {
+    // Not those that were read, if they changed meanwhile: their state is another one.
+    writeFileSync(path.join(target, MARKER), state.text);
+  } catch {
+    // It runs all the same, from a disk that is read-only, and is read again the next time.
+  }
   return true;
 }
 
