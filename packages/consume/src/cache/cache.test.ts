@@ -194,6 +194,19 @@ describe('records', () => {
     expect(await cache.readRecord('images', 'name')).toBeUndefined();
   });
 
+  it('have the key of one of the processes that make it at the same time, also in place of a damaged one', async () => {
+    for (const before of [undefined, 'damaged']) {
+      const file = path.join(folder, `first-${before}`, 'cache.key');
+      await mkdir(path.dirname(file));
+      if (before !== undefined) await writeFile(file, before);
+      const made = await Promise.all(Array.from({ length: 8 }, () => new RecordKey(file).sign('text')));
+      const stored = await new RecordKey(file).sign('text');
+      if (before === undefined) expect(new Set(made)).toEqual(new Set([stored]));
+      else expect(made).toContain(stored);
+      expect(await readdir(path.dirname(file))).toEqual(['cache.key']);
+    }
+  });
+
   it('are of the process if the key cannot be stored', async () => {
     const file = path.join(folder, 'file');
     await writeFile(file, '');

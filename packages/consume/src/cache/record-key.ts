@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '@krmhub/sources/make-folder';
 import { configurationFolder } from '../files/configuration-folder.js';
 import type { Environment } from '../ports.js';
-import { writeCacheFile } from './write.js';
+import { FILE_MODE, FOLDER_MODE, writeCacheFile } from './write.js';
 
 const KEY = /^[a-f0-9]{64}\n?$/;
 
@@ -50,11 +51,25 @@ export class RecordKey {
     const known = await this.#read();
     if (known !== undefined) return known;
     const key = randomBytes(32).toString('hex');
-    // Without a folder for it, the key is that of this process: its records are of no use to others.
-    await writeCacheFile(this.#file, Buffer.from(`${key}\n`), path.dirname(this.#file)).catch(
-      () => undefined,
-    );
-    return key;
+    const bytes = Buffer.from(`${key}\n`);
+    const folder = path.dirname(this.#file);
+    const { writeDurably } = await import('@krmhub/sources/durable-file');
+    try {
+      await makeFolder(folder, FOLDER_MODE);
+      // The first one counts for all processes that make one at the same time.
+      await writeDurably(this.#file, {
+        write: (handle) => handle.writeFile(bytes),
+        mode: FILE_MODE,
+        overwrite: false,
+      });
+    } catch {
+      const first = await this.#read();
+      if (first !== undefined) return first;
+      // It is damaged, or the file system has no links. Without a folder for it, the key is that of this process: its
+      // records are of no use to others.
+      await writeCacheFile(this.#file, bytes, folder).catch(() => undefined);
+    }
+    return (await this.#read()) ?? key;
   }
 }
 

@@ -8,8 +8,8 @@ import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError } from '../files/read-file.js';
 
 /** Other users must not read or change what this user runs. */
-const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
+export const FOLDER_MODE = 0o700;
+export const FILE_MODE = 0o600;
 
 export interface WrittenBlob {
   digest: Digest;
