@@ -1,10 +1,8 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '@krmhub/sources/make-folder';
 import { configurationFolder } from '../files/configuration-folder.js';
 import type { Environment } from '../ports.js';
-import { FILE_MODE, FOLDER_MODE, writeCacheFile } from './write.js';
 
 const KEY = /^[a-f0-9]{64}\n?$/;
 
@@ -50,26 +48,8 @@ export class RecordKey {
     // Another process may have made it meanwhile.
     const known = await this.#read();
     if (known !== undefined) return known;
-    const key = randomBytes(32).toString('hex');
-    const bytes = Buffer.from(`${key}\n`);
-    const folder = path.dirname(this.#file);
-    const { writeDurably } = await import('@krmhub/sources/durable-file');
-    try {
-      await makeFolder(folder, FOLDER_MODE);
-      // The first one counts for all processes that make one at the same time.
-      await writeDurably(this.#file, {
-        write: (handle) => handle.writeFile(bytes),
-        mode: FILE_MODE,
-        overwrite: false,
-      });
-    } catch {
-      const first = await this.#read();
-      if (first !== undefined) return first;
-      // It is damaged, or the file system has no links. Without a folder for it, the key is that of this process: its
-      // records are of no use to others.
-      await writeCacheFile(this.#file, bytes, folder).catch(() => undefined);
-    }
-    return (await this.#read()) ?? key;
+    const { makeRecordKey } = await import('./make-record-key.js');
+    return makeRecordKey(this.#file, () => this.#read());
   }
 }
 
