@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,12 @@ const PROGRAM = '#!/bin/sh\ncat\n';
 const HOUR = 3_600_000;
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 
+/** A copy of the cache, on a machine without the key of its records, and without a registry. */
+function restored(cache: string): Run {
+  cpSync(path.join(folder, 'cache'), path.join(folder, cache), { recursive: true });
+  return { cache, env: { XDG_CONFIG_HOME: path.join(folder, `configuration of ${cache}`) } };
+}
+
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-takedown-'));
 let registry: TestRegistry;
 let files: Server;
@@ -24,6 +30,8 @@ let questions = 0;
 let hours = 0;
 /** Arguments of `kpt exec`, as the Kptfile has them. */
 let line: string[];
+/** A restored cache of before the takedown. */
+let beforeTakedown: Run;
 
 interface Run {
   stdin?: string;
@@ -154,6 +162,7 @@ beforeAll(async () => {
       pins: [{ ...pin, runtime }],
     }),
   );
+  beforeTakedown = restored('restored before');
   for (const kind of ['SetOwner', 'SetTeam']) {
     await done(
       'takedown',
@@ -196,6 +205,13 @@ describe('an image or executable of a release that its registry took down', () =
     const head = { apiVersion: 'krmhub.dev/v1alpha1', kind: 'CatalogTrust', metadata: { name: 'team' } };
     writeFileSync(trust, JSON.stringify({ ...head, spec: { catalogs: [catalog()] } }));
     expect((await exec({ cache: 'trust', env: { KRMHUB_TRUST: trust } })).exitCode).toBe(3);
+  });
+
+  it('is refused where a restored cache names its registry, also if it says that there is no takedown', async () => {
+    // It was asked a moment ago, before the takedown.
+    hours = 0;
+    expect((await exec(beforeTakedown)).err()).toMatch(/its release was taken down: .*holds a miner/);
+    hours = 2;
   });
 
   it('is refused also if the package names many catalogs of other registries', async () => {
@@ -317,6 +333,11 @@ describe('an image or executable of a release that its registry took down', () =
     isOpen = false;
     hours = 9;
     expect((await exec()).exitCode).toBe(3);
+    const more = restored('restored late');
+    for (const hour of [9, 9.5, 11]) {
+      hours = hour;
+      expect((await exec(more)).err()).toMatch(/its release was taken down: .*holds a miner/);
+    }
     rmSync(path.join(folder, 'cache/takedowns'), { recursive: true });
     expect((await exec()).exitCode).toBe(0);
   });

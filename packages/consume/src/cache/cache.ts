@@ -164,7 +164,8 @@ export class Cache {
 
   /**
    * Returns the record of a name; undefined if there is none, it is damaged, or it does not prove that this user wrote it
-   * on this machine. `ofAnyone` is for what is used without the network alone, where nothing else is known.
+   * on this machine. `ofAnyone` is for what is used without the network alone, where nothing else is known, and for what
+   * only refuses.
    */
   async readRecord(
     kind: RecordKind,

@@ -40,6 +40,8 @@ export interface PinnedCode {
  * Returns why a registry took down a script, or all releases that name an image, executable, or script; undefined if it
  * did not, or does not answer. `registries` are asked by digest, and the one that `recordOrigin` says. An answer is
  * cached for an hour.
+ *
+ * What another machine recorded, as in a restored cache, can refuse, and name more registries to ask: it never permits.
  */
 export async function findTakedown(
   io: TakedownPorts,
@@ -53,9 +55,10 @@ export async function findTakedown(
     if (reason !== undefined) return reason;
   }
   const origins = await Promise.all(codes.map(({ sha256 }) => readOrigin(cache, sha256)));
-  const known = origins.filter((origin) => origin !== undefined);
-  // What this machine recorded or trusts comes first: a package must not crowd it out.
-  const asked = [...new Set([...known, ...registries])].slice(0, MAX_REGISTRIES);
+  const of = (isOwn: boolean) =>
+    origins.flatMap((origin) => (origin?.isOwn === isOwn ? [origin.registry] : []));
+  // What this machine recorded or trusts comes first: neither a package nor a restored cache must crowd it out.
+  const asked = [...new Set([...of(true), ...registries, ...of(false)])].slice(0, MAX_REGISTRIES);
   const digests = codes.map(({ sha256 }) => sha256).sort();
   const reasons = await Promise.all(asked.map((registry) => askRegistry(io, cache, registry, digests)));
   return reasons.find((reason) => reason !== undefined);
@@ -124,15 +127,21 @@ async function remembered(
   name: string,
   ask: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
-  const record = await cache.readRecord('takedowns', name);
+  const { record, isOwn } = await read(cache, name);
   const known = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
   const now = io.now().getTime();
-  if (typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS) return known;
+  if (isOwn && typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS)
+    return known;
+  let isAnswered = true;
   // Another release can use it again. Without an answer, what is known counts.
-  const takenDown = await ask().catch((error: unknown) =>
-    error instanceof KrmhubError && error.code === 'gone' ? error.message : known,
-  );
-  await write(cache, name, { checkedAt: now, ...defined({ takenDown }) });
+  const takenDown = await ask().catch((error: unknown) => {
+    if (error instanceof KrmhubError && error.code === 'gone') return error.message;
+    isAnswered = false;
+    return known;
+  });
+  // What only another machine knows is asked for again the next time.
+  if (isAnswered || isOwn || known === undefined)
+    await write(cache, name, { checkedAt: now, ...defined({ takenDown }) });
   return takenDown;
 }
 
@@ -146,9 +155,22 @@ export function recordOrigin(cache: Cache, sha256: Digest, registry: string): Pr
   return write(cache, `origin ${sha256}`, { registry });
 }
 
-async function readOrigin(cache: Cache, sha256: Digest): Promise<string | undefined> {
-  const { registry } = (await cache.readRecord('takedowns', `origin ${sha256}`)) ?? {};
-  return typeof registry === 'string' ? registry : undefined;
+async function readOrigin(
+  cache: Cache,
+  sha256: Digest,
+): Promise<{ registry: string; isOwn: boolean } | undefined> {
+  const { record, isOwn } = await read(cache, `origin ${sha256}`);
+  return typeof record?.registry === 'string' ? { registry: record.registry, isOwn } : undefined;
+}
+
+/** Returns the record of a name, and whether this user wrote it on this machine. */
+async function read(
+  cache: Cache,
+  name: string,
+): Promise<{ record: Record<string, unknown> | undefined; isOwn: boolean }> {
+  const own = await cache.readRecord('takedowns', name);
+  const record = own ?? (await cache.readRecord('takedowns', name, { ofAnyone: true }));
+  return { record, isOwn: own !== undefined };
 }
 
 async function write(cache: Cache, name: string, record: object): Promise<void> {
