@@ -25,11 +25,10 @@ export interface Allowance {
   retryAfterSeconds: number;
 }
 
-/**
- * What can be guessed, and who does it: a token or a sign-in with a provider, by the address of the client; a code of
- * `krmhub login`, by the user who types it.
- */
-export type GuessedSecret = 'token' | 'sign-in' | { codeTypedBy: string };
+/** A code of `krmhub login`, by the user who types it. */
+export interface TypedCode {
+  codeTypedBy: string;
+}
 
 /** Limits the rate of a client's requests. Every method can throw TooManyRequests. */
 export interface RequestLimiter {
@@ -39,10 +38,19 @@ export interface RequestLimiter {
   countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void;
   /** Counts a write of a token. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void;
-  /** Refuses a guess before it is looked up, after too many wrong ones. */
-  refuseGuessing(c: RegistryContext, of: Exclude<GuessedSecret, 'token'>): void;
-  /** Counts a failed login. Throws after too many, in place of the answer. */
-  countFailure(c: RegistryContext, of: GuessedSecret): void;
+  /** Refuses a sign-in with a provider after too many failed ones from the address of the client. */
+  refuseGuessing(c: RegistryContext, of: 'sign-in'): void;
+  /** Counts a failed login from the address of the client. Throws after too many, in place of the answer. */
+  countFailure(c: RegistryContext, of: 'token' | 'sign-in'): void;
+  /**
+   * Looks up a guess. It counts as a failed login until something is found: of guesses at the same time, not more are
+   * looked up than the limit allows.
+   */
+  guess<Found>(
+    c: RegistryContext,
+    of: TypedCode,
+    look: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined>;
 }
 
 /** The client of a read, while its response is being sent. */

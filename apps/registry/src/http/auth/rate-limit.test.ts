@@ -28,6 +28,19 @@ describe('RateLimit', () => {
     expect(takeMany(limit, 10, AT + 70_000)).toBe(6);
   });
 
+  it('allows as many as before after a request was given back, at any time', () => {
+    const limit = new RateLimit('x', 6, 10);
+    takeMany(limit, 6);
+    limit.giveBack('a', AT);
+    expect(takeMany(limit, 6)).toBe(1);
+    limit.giveBack('a', AT + 30_000);
+    expect(limit.peek('a', AT + 30_000)).toMatchObject({ remaining: 4 });
+    limit.giveBack('a', AT + 59_000);
+    expect(limit.keys).toBe(0);
+    limit.giveBack('b', AT);
+    expect(takeMany(limit, 10, AT + 60_000)).toBe(6);
+  });
+
   it('allows a request after its Retry-After', () => {
     for (const perMinute of [1, 7, 59, 61, 3_000]) {
       const limit = new RateLimit('x', perMinute, 10);

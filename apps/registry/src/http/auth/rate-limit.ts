@@ -32,6 +32,13 @@ export class RateLimit {
     return this.#allowance(allowed, pending);
   }
 
+  /** Returns what `take` took for a request that does not count. */
+  giveBack(key: string, now: number): void {
+    const pending = this.#pending(key, now) - this.#interval;
+    if (pending > 0) this.#store(key, this.#since(now) + pending);
+    else this.#fullAt.delete(key);
+  }
+
   /** Returns what `take` would return, and takes nothing. */
   peek(key: string, now: number): Allowance {
     const pending = this.#pending(key, now);

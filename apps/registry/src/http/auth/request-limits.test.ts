@@ -190,6 +190,25 @@ describe('refused tokens of one address', () => {
     expect((await new TestBrowser(registry).signIn(secret)).status).toBe(303);
   });
 
+  it('do not let a user find a code with more guesses at once, and right codes do not count', async () => {
+    registry = await openTestRegistry({ config: { failedLoginsPerMinute: 3 } });
+    const ada = await userSignedIn(registry);
+    const begun = await registry.send<{ code: string }>(
+      'POST',
+      '/api/v1/login/requests',
+      { client: 'a' },
+      '',
+    );
+    const type = async (code: string) => (await ada.get(`/login/device?code=${code}`)).status;
+    const right = begun.body.code;
+    for (let turn = 0; turn < 5; turn += 1) expect(await type(right)).toBe(200);
+    const wrong = Array.from({ length: 20 }, () => type('0000-0000'));
+    expect(await type(right)).toBe(429);
+    expect((await Promise.all(wrong)).sort()).toEqual([...Array(3).fill(404), ...Array(17).fill(429)]);
+    registry.advance(20_000);
+    expect([await type(right), await type('0000-0000'), await type(right)]).toEqual([200, 404, 429]);
+  });
+
   it('do not include requests without a token', async () => {
     registry = await openTestRegistry({ config: { failedLoginsPerMinute: 1 } });
     expect(await statuses(5, () => ask('/api/v1/whoami'))).toEqual(Array(5).fill(401));

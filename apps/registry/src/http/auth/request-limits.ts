@@ -1,13 +1,7 @@
 import { ROUTES, type RouteName } from '@krmhub/api/routes';
 import { SERVER_LIMITS } from '../../limits.js';
 import { rateLimitKey } from '../client-address.js';
-import type {
-  Allowance,
-  GuessedSecret,
-  RateLimitClass,
-  RegistryContext,
-  RequestLimiter,
-} from '../context.js';
+import type { Allowance, RateLimitClass, RegistryContext, RequestLimiter, TypedCode } from '../context.js';
 import { TooManyRequests } from '../too-many-requests.js';
 import { RateLimit } from './rate-limit.js';
 
@@ -156,17 +150,35 @@ export class RequestLimits implements RequestLimiter {
   }
 
   /**
-   * Refuses a guess before it is looked up. Not of tokens: they have 256 random bits, so that none is guessed, and a valid
-   * one must work whatever others behind its address do. Throws TooManyRequests.
+   * Refuses a sign-in after too many failed ones. Not tokens: they have 256 random bits, so that none is guessed, and a
+   * valid one must work whatever others behind its address do. Throws TooManyRequests.
    */
-  refuseGuessing(c: RegistryContext, of: Exclude<GuessedSecret, 'token'>): void {
+  refuseGuessing(c: RegistryContext, of: 'sign-in'): void {
     this.#refuseFailure(c, this.#failures?.peek(guesser(c, of), this.#now()));
   }
 
   /** Counts a failed login. Throws TooManyRequests after too many, in place of the answer. */
-  countFailure(c: RegistryContext, of: GuessedSecret): void {
+  countFailure(c: RegistryContext, of: 'token' | 'sign-in'): void {
     this.#loginFailed();
     this.#refuseFailure(c, this.#failures?.take(guesser(c, of), this.#now()));
+  }
+
+  async guess<Found>(
+    c: RegistryContext,
+    of: TypedCode,
+    look: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const key = guesser(c, of);
+    this.#refuseFailure(c, this.#failures?.take(key, this.#now()));
+    let isWrong = false;
+    try {
+      const found = await look();
+      isWrong = found === undefined;
+      return found;
+    } finally {
+      if (isWrong) this.#loginFailed();
+      else this.#failures?.giveBack(key, this.#now());
+    }
   }
 
   #refuseFailure(c: RegistryContext, allowance: Allowance | undefined): void {
@@ -181,7 +193,7 @@ export class RequestLimits implements RequestLimiter {
 }
 
 /** Who fails, by what: a pipeline with a revoked token must not keep the users behind its address from signing in. */
-function guesser(c: RegistryContext, of: GuessedSecret): string {
+function guesser(c: RegistryContext, of: 'token' | 'sign-in' | TypedCode): string {
   return typeof of === 'string' ? `${of} ${rateLimitKey(c.get('client'))}` : `code ${of.codeTypedBy}`;
 }
 

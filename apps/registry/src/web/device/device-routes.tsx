@@ -71,12 +71,7 @@ export function deviceRoutes(deps: DevicePageDeps, pages: OperatorPages): void {
   ): Promise<LoginRequestRecord | undefined> => {
     const code = readCode(typed);
     if (code === undefined) return undefined;
-    const limits = c.get('limits');
-    const by = { codeTypedBy: user?.id ?? id };
-    limits.refuseGuessing(c, by);
-    const found = await waitingLogin(deps, code);
-    if (found === undefined) limits.countFailure(c, by);
-    return found;
+    return c.get('limits').guess(c, { codeTypedBy: user?.id ?? id }, () => waitingLogin(deps, code));
   };
 
   pages.page(DEVICE_ROUTES.deviceLoginPage, {}, async (c, { query: { code, answered } }, operator) => {
