@@ -17,7 +17,11 @@ const MIN_RSA_BITS = 2_048;
 const MAX_RSA_BITS = 8_192;
 const MAX_RSA_EXPONENT = 2n ** 32n;
 /** Issuers whose keys are remembered. */
-const MAX_ISSUERS = 200;
+export const MAX_ISSUERS = 200;
+/** Those of them without a key that a token named. */
+const MAX_UNUSED = 50;
+/** Issuers that are asked in a minute, besides the usual ones. */
+const MAX_TRIED = 10_000;
 const USUAL_ISSUERS = new Set(CI_PROVIDERS.flatMap((name) => provider(name).issuer ?? []));
 /** Milliseconds after which keys are fetched again. */
 const FRESH_MILLISECONDS = 600_000;
@@ -29,85 +33,126 @@ const COOLDOWN_MILLISECONDS = 60_000;
 interface Known {
   keys: JSONWebKeySet | undefined;
   fetchedAt: number;
-  triedAt: number;
   problem: string | undefined;
   fetching: Promise<void> | undefined;
-  /** Whether a token named one of the keys. */
-  isUsed: boolean;
+}
+
+/** A limited number of issuers. The one that was added last is the last one to leave. */
+class Places {
+  readonly #issuers = new Map<string, Known>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#issuers.size;
+  }
+
+  get(issuer: string): Known | undefined {
+    return this.#issuers.get(issuer);
+  }
+
+  /**
+   * Adds an issuer. Reports false if there is no place: the usual issuers stay, and those that are being asked, so that
+   * no more are asked at a time than have a place.
+   */
+  add(issuer: string, known: Known): boolean {
+    this.#issuers.delete(issuer);
+    if (this.#issuers.size >= this.#max && !this.#removeOldest()) return false;
+    this.#issuers.set(issuer, known);
+    return true;
+  }
+
+  remove(issuer: string): void {
+    this.#issuers.delete(issuer);
+  }
+
+  #removeOldest(): boolean {
+    for (const [issuer, { fetching }] of this.#issuers) {
+      if (fetching === undefined && !USUAL_ISSUERS.has(issuer)) return this.#issuers.delete(issuer);
+    }
+    return false;
+  }
 }
 
 /**
  * The keys of issuers, as OpenID Connect Discovery 1.0 finds them. A failed or empty answer keeps the keys of before for
  * a day: an outage of a provider stops nobody who publishes meanwhile.
+ *
+ * Owners can name any issuer, and have tokens sent that name it: issuers without a key that a token named have places of
+ * their own.
  */
 export class IssuerKeys {
-  readonly #known = new Map<string, Known>();
+  readonly #used = new Places(MAX_ISSUERS - MAX_UNUSED);
+  readonly #unused = new Places(MAX_UNUSED);
+  /** When issuers were asked, the last one at the end: also of those that have no place any more. */
+  readonly #triedAt = new Map<string, number>();
   readonly #fetch: FetchFile;
   readonly #clock: () => Date;
 
   constructor({ fetch, clock }: { fetch: FetchFile; clock: () => Date }) {
     this.#fetch = fetch;
     this.#clock = clock;
+    for (const issuer of USUAL_ISSUERS) this.#used.add(issuer, newlyKnown());
+  }
+
+  /** Issuers that are remembered. */
+  get size(): number {
+    return this.#used.size + this.#unused.size;
   }
 
   /** Returns the keys of an issuer that has the key `id`. Rejects with `unavailable` or `unauthorized`. */
   async find(issuer: string, id: string): Promise<JSONWebKeySet> {
-    const known = this.#entry(issuer);
+    const known = this.#get(issuer) ?? this.#add(issuer);
     const has = () => known.keys?.keys.some(({ kid }) => kid === id) === true;
     const now = this.#clock().getTime();
     const isFresh = now - known.fetchedAt < FRESH_MILLISECONDS;
-    const mayAsk = now - known.triedAt >= COOLDOWN_MILLISECONDS;
     // Anybody can have an unknown key asked for: others do not wait for that.
-    if (!(isFresh && has()) && (known.fetching !== undefined || mayAsk)) {
+    if (!(isFresh && has()) && (known.fetching !== undefined || this.#mayAsk(issuer, now))) {
       known.fetching ??= this.#refresh(issuer, known).finally(() => {
         known.fetching = undefined;
       });
       await known.fetching;
     }
     const isKept = now - known.fetchedAt < KEPT_MILLISECONDS;
-    if (known.keys === undefined || !isKept) {
-      throw new KrmhubError('unavailable', `cannot get the keys of ${issuer}: ${known.problem}`, {
-        hint: 'Try again in a minute. If the registry cannot reach the issuer, add the publisher with its keys: krmhub publisher add --keys FILE.',
-      });
-    }
+    if (known.keys === undefined || !isKept) throw unavailable(issuer, known.problem);
     if (!has()) {
       throw new KrmhubError('unauthorized', `${issuer} has no key ${JSON.stringify(id)}`, {
         hint: 'Is the token from this issuer? A key that is a few seconds old is found after a minute.',
       });
     }
-    // The issuer whose keys were used last is the last one to leave.
-    known.isUsed = true;
-    this.#known.delete(issuer);
-    this.#known.set(issuer, known);
+    // It may have left meanwhile, and another request added it again.
+    if ((this.#get(issuer) ?? known) === known && this.#used.add(issuer, known)) this.#unused.remove(issuer);
     return known.keys;
   }
 
-  #entry(issuer: string): Known {
-    let known = this.#known.get(issuer);
-    if (known === undefined) {
-      if (this.#known.size >= MAX_ISSUERS) this.#evict();
-      const never = Number.NEGATIVE_INFINITY;
-      known = {
-        ...{ keys: undefined, problem: undefined, fetching: undefined, isUsed: false },
-        ...{ fetchedAt: never, triedAt: never },
-      };
-      this.#known.set(issuer, known);
-    }
+  #get(issuer: string): Known | undefined {
+    return this.#used.get(issuer) ?? this.#unused.get(issuer);
+  }
+
+  #add(issuer: string): Known {
+    const known = newlyKnown();
+    if (!this.#unused.add(issuer, known)) throw unavailable(issuer, 'many other issuers are being asked');
     return known;
   }
 
-  /**
-   * Owners can name any issuer, and have tokens sent that name it: issuers without a key that a token named leave first,
-   * and the usual ones of providers never.
-   */
-  #evict(): void {
-    const others = [...this.#known].filter(([issuer]) => !USUAL_ISSUERS.has(issuer));
-    const [oldest] = others.find(([, { isUsed }]) => !isUsed) ?? others[0] ?? [];
-    if (oldest !== undefined) this.#known.delete(oldest);
+  /** Reports whether an issuer was not asked in the last minute. */
+  #mayAsk(issuer: string, now: number): boolean {
+    const isOver = (at: number) => now - at >= COOLDOWN_MILLISECONDS;
+    for (const [oldest, at] of this.#triedAt) {
+      if (!isOver(at)) break;
+      this.#triedAt.delete(oldest);
+    }
+    const at = this.#triedAt.get(issuer);
+    if (at !== undefined) return isOver(at);
+    return this.#triedAt.size < MAX_TRIED || USUAL_ISSUERS.has(issuer);
   }
 
   async #refresh(issuer: string, known: Known): Promise<void> {
-    known.triedAt = this.#clock().getTime();
+    this.#triedAt.delete(issuer);
+    this.#triedAt.set(issuer, this.#clock().getTime());
     try {
       known.keys = await this.#fetchKeys(issuer);
       known.fetchedAt = this.#clock().getTime();
@@ -124,6 +169,19 @@ export class IssuerKeys {
     }
     return readKeys(await fetchJson(url, this.#fetch));
   }
+}
+
+const newlyKnown = (): Known => ({
+  keys: undefined,
+  fetchedAt: Number.NEGATIVE_INFINITY,
+  problem: undefined,
+  fetching: undefined,
+});
+
+function unavailable(issuer: string, problem = 'it was asked less than a minute ago'): KrmhubError {
+  return new KrmhubError('unavailable', `cannot get the keys of ${issuer}: ${problem}`, {
+    hint: 'Try again in a minute. If the registry cannot reach the issuer, add the publisher with its keys: krmhub publisher add --keys FILE.',
+  });
 }
 
 /** Reads a JSON Web Key Set (RFC 7517, section 5) with public keys for signatures. Throws an Error. */
