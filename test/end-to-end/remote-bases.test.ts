@@ -1,5 +1,4 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listFunctions } from '../../apps/cli/src/function-configs/layers.js';
@@ -8,10 +7,12 @@ import { displayListed } from '../../apps/cli/src/lock/display-path.js';
 import { testIo } from '../../apps/cli/src/testing/command-line.js';
 import { config, type TestPackage, testPackage } from '../../apps/cli/src/testing/package-files.js';
 import { TestRepositories } from '../../packages/sources/src/testing/repositories.js';
+import { temporaryFolder } from '../running.js';
 
 /** Bases in git repositories and files on the web, as kustomizations name them. */
 
 const repositories = new TestRepositories();
+const temporary = temporaryFolder();
 let pack: TestPackage;
 let remote: RemoteBases;
 
@@ -57,10 +58,13 @@ beforeAll(async () => {
     return true;
   };
 });
-afterAll(() => repositories.stop());
+afterAll(async () => {
+  temporary.remove();
+  await repositories.stop();
+});
 
 beforeEach(async () => {
-  remote = await openRemoteBases(testIo());
+  remote = await openRemoteBases(testIo(), { temporaryFolder: temporary.folder });
 });
 afterEach(async () => {
   await remote.close();
@@ -73,7 +77,7 @@ async function read(kustomization: string, files: Record<string, string> = {}, b
   return pack.inspect('app', { fetchRemote: bases.fetch });
 }
 const at = (target: string) => `${repositories.server.origin}/org/bases.git//${target}`;
-const left = () => readdirSync(tmpdir()).filter((name) => name.startsWith('krmhub-bases-'));
+const left = () => readdirSync(temporary.folder);
 
 describe('a remote base', () => {
   it('is read at its ref, with the bases beside it, and its catalogs by their addresses', async () => {
