@@ -113,6 +113,7 @@ it('a source with a group that looks like one of the registry has a warning in t
     code: 'look-alike-group',
     group: 'up.example.com',
     message: expect.stringContaining('looks like the group up.examp1e.com of this registry: '),
+    like: 'up.examp1e.com',
   };
   expect((await report()).sources![0]).toMatchObject({ state: 'current', warnings: [warning] });
   expect(await kinds()).toEqual(['One']);
