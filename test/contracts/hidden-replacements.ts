@@ -20,6 +20,7 @@ import { readableStore } from '../../apps/registry/src/store/readable-store.js';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
+import { cutUpstream } from './sample-upstream.js';
 
 const GROUPS = ['a.example.com', 'b.example.com', 'c.example.com'];
 const FUNCTIONS = GROUPS.flatMap((group) =>
@@ -82,7 +83,81 @@ export function replacementContract(harness: () => RegistryStoreHarness): void {
           expect(deprecated, `${step}`).toEqual(stored.get(`${kind}@${release}`));
     }
     expect(hidden).toBeGreaterThan(50);
+    await namesNoneOfHiddenCatalogs(store);
   });
+}
+
+/** A replacement that only catalogs have is named to the readers of one of them. */
+export async function namesNoneOfHiddenCatalogs(store: RegistryStore): Promise<void> {
+  const [own, upstream] = [
+    { group: 'd.example.com', kind: 'Own' },
+    { group: 'vendor.example.org', kind: 'PeelBanana' },
+  ];
+  await store.commitFunction(changeOf({ ...own, release: '1.0.0' }));
+  await cutUpstream(store, 'blue-only', [upstream]);
+  await cutUpstream(store, 'open', [{ kind: 'Weigh' }]);
+  const access = { rules: new AccessRules(NO_ACCESS) };
+  const seen = readableStore(store, access);
+  const admin = token('admin', ['*'], ['admin', 'yank']);
+  const deps = { store: seen, functionLocks: new FunctionLocks(), snapshotBuilder: { wake() {} }, access };
+  await asActor(admin, () =>
+    setLifecycle({ ...deps, clock: () => new Date(AT) }, 'deprecate', { ...own, release: '1.0.0' }, {
+      ...{ reason: replacementReason(upstream), replacement: upstream },
+      ...{ by: admin.name, recheck: async () => undefined },
+    } as never),
+  );
+  const told = async () => {
+    const names: string[] = [];
+    const actors: [string, Actor][] = [
+      ...[['anonymous', ANONYMOUS] as const, ['admin', admin] as const].map(
+        ([name, actor]): [string, Actor] => [name, actor],
+      ),
+      ...TEAMS.map((team): [string, Actor] => [team, teamActor(access.rules, team)]),
+    ];
+    for (const [name, actor] of actors) {
+      const tells = await asActor(actor, () => replacementsIn(seen, own));
+      expect(new Set(tells).size, `${name}: ${tells}`).toBe(1);
+      if (tells[0] === true) names.push(name);
+    }
+    return names;
+  };
+  const all = ['anonymous', 'admin', ...TEAMS];
+  expect(await told()).toEqual(all);
+  const hidden: AccessDocument = {
+    ...NO_ACCESS,
+    teams: TEAMS.map((name) => ({ name, members: [] })),
+    catalogs: [{ pattern: 'blue-only', visibility: 'private' }],
+    grants: [{ team: 'blue', may: ['read'], in: { catalog: 'blue-only' } }],
+  };
+  access.rules = new AccessRules(hidden, [], '1');
+  expect(await told()).toEqual(['admin', 'blue']);
+  // Another catalog has it too, with another case of the kind.
+  await cutUpstream(store, 'open', [{ ...upstream, kind: 'PEELbanana' }]);
+  expect(await told()).toEqual(all);
+  await cutUpstream(store, 'open', [{ ...upstream, gone: 'PEELbanana' }]);
+  expect(await told()).toEqual(['admin', 'blue']);
+  await store.commitFunction(changeOf({ ...upstream, kind: 'Peelbanana', release: '1.0.0' }));
+  expect(await told()).toEqual(all);
+  expect(
+    await store.servingCatalogs([{ group: 'vendor.example.org', kind: 'weigh' }, upstream, own]),
+  ).toEqual([['open'], undefined, undefined]);
+}
+
+/** Whether each way to read a deprecated function names its replacement. */
+async function replacementsIn(seen: RegistryStore, name: Named): Promise<boolean[]> {
+  const [one] = [await seen.function(name.group, name.kind)];
+  const all = [];
+  for await (const fn of seen.allFunctions()) all.push(fn);
+  const { items } = await seen.search({ kind: [name.kind], limit: 10 });
+  const read: unknown[] = [
+    ...[one, all.filter(({ kind }) => kind === name.kind), await seen.functions([name])],
+    ...[await seen.publishState(name.group, name.kind), await seen.release(name.group, name.kind, '1.0.0')],
+    (await seen.events(0, 1_000)).filter(
+      ({ type, kind }) => type === 'release.deprecated' && kind === name.kind,
+    ),
+    items.map(({ replacement }) => replacement?.kind ?? ''),
+  ];
+  return read.map((found) => JSON.stringify(found).toLowerCase().includes('peelbanana'));
 }
 
 interface World {

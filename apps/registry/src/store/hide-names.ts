@@ -1,5 +1,5 @@
 import type { FunctionRecord } from '@krmhub/catalog';
-import { seenFunction } from './seen-records.js';
+import { seenFunctions } from './seen-replacements.js';
 import type { Sight } from './sight.js';
 
 /** Reads of what has a name, which hide it from the actor of a request. */
@@ -35,11 +35,12 @@ function byName<Value>(hidden: Value, sees: (sight: Sight, name: string) => bool
       sees(sight(), name) ? call(name, ...rest) : call(NO_NAME, ...rest).then(() => hidden);
 }
 
-export async function* seenFunctions(
+export async function* seenAllFunctions(
   functions: AsyncIterable<FunctionRecord>,
+  store: Parameters<typeof seenFunctions>[0],
   sight: Sight,
 ): AsyncIterable<FunctionRecord> {
-  for await (const one of functions) if (sight.function(one)) yield seenFunction(one, sight);
+  for await (const one of functions) if (sight.function(one)) yield* await seenFunctions(store, [one], sight);
 }
 
 export async function* filtered<Item>(

@@ -8,20 +8,18 @@ import {
   ofCatalog,
   ofFunction,
   ofRepository,
-  seenFunctions,
+  seenAllFunctions,
 } from './hide-names.js';
 import type { RegistryStore } from './registry-store.js';
 import {
   seenCatalog,
   seenEvents,
-  seenFunction,
   seenPage,
-  seenRelease,
-  seenReplacement,
   seenSnapshot,
   seenSource,
   withoutReasons,
 } from './seen-records.js';
+import { seenFunctions, seenMarks, seenReleases } from './seen-replacements.js';
 import { type Sight, sightOf } from './sight.js';
 
 type Methods = { [Name in keyof RegistryStore]: NonNullable<RegistryStore[Name]> };
@@ -40,36 +38,37 @@ type Guards = { [Name in keyof Methods]: Guard<Methods[Name]> };
  *   name the handler has read with a guarded method.
  */
 const GUARDS: Guards = {
-  function: (call, sight) => async (group, kind) => {
-    const found = await ofFunction(undefined)(call, sight)(group, kind);
-    return found && seenFunction(found, sight());
-  },
-  functions: (call, sight) => async (names) => {
-    const found = await call(names);
+  function: (call, sight, store) => async (group, kind) => {
     const see = sight();
-    return found.filter(see.function).map((one) => seenFunction(one, see));
+    const found = await ofFunction(undefined)(call, () => see)(group, kind);
+    return found && (await seenFunctions(store, [found], see))[0];
   },
-  allFunctions: (call, sight) => () => seenFunctions(call(), sight()),
+  functions: (call, sight, store) => async (names) => {
+    const see = sight();
+    return seenFunctions(store, (await call(names)).filter(see.function), see);
+  },
+  allFunctions: (call, sight, store) => () => seenAllFunctions(call(), store, sight()),
   groups: 'unseen',
   kinds: (call, sight) => async (group) => {
     const found = await call(group);
     const see = sight();
     return found.filter((kind) => see.function({ group, kind }));
   },
-  publishState: (call, sight) => async (group, kind) => {
+  publishState: (call, sight, store) => async (group, kind) => {
     const see = sight();
     const found = await call(group, see.function({ group, kind }) ? kind : NO_NAME);
     const { current, kinds } = found;
     return {
       ...found,
-      current: current && seenFunction(current, see),
+      current: current && (await seenFunctions(store, [current], see))[0],
       kinds: kinds.filter((one) => see.function({ group, kind: one })),
     };
   },
   countFunctions: 'unseen',
-  release: (call, sight) => async (group, kind, release) => {
-    const found = await ofFunction(undefined)(call, sight)(group, kind, release);
-    return found && seenRelease(found, sight());
+  release: (call, sight, store) => async (group, kind, release) => {
+    const see = sight();
+    const found = await ofFunction(undefined)(call, () => see)(group, kind, release);
+    return found && (await seenReleases(store, [found], see))[0];
   },
   releaseFiles: ofFunction(undefined),
   definitionsJson: (call, sight) => async (releases) => {
@@ -89,26 +88,28 @@ const GUARDS: Guards = {
     return found !== undefined && sight().function(found) ? found : undefined;
   },
   nearFunctions: (call, sight) => (name) => call({ ...name, access: searchAccess(sight()) }),
-  search: (call, sight) => async (query) => {
+  search: (call, sight, store) => async (query) => {
     const see = sight();
     const page = await call({ ...query, access: searchAccess(see) });
-    return { ...page, items: page.items.map((item) => seenReplacement(item, see)) };
+    return { ...page, items: await seenMarks(store, page.items, see) };
   },
   servedEntries: (call, sight) => (group, kind) => {
     const see = sight();
     const found = call(group, see.function({ group, kind }) ? kind : NO_NAME);
     return found.then((entries) => entries.filter(({ catalog }) => see.catalog(catalog)));
   },
+  // What replacements readers know is decided with it.
+  servingCatalogs: 'unseen',
   descriptions: (call, sight) => async (name, serial, functions) => {
     const see = sight();
     const found = await call(see.catalog(name) ? name : NO_NAME, serial, functions);
     return found.map((one, at) => (see.function(functions[at]!) ? one : undefined));
   },
   events: (call, sight, store) => async (after, limit) =>
-    withoutReasons(store, sight(), await seenEvents(call, sight(), after, limit)),
+    withoutReasons(store, sight(), await seenEvents(store, call, sight(), after, limit)),
   revocations: (call, sight, store) => async (after, limit, digests) => {
     const read: typeof store.events = (from, count) => call(from, count, digests);
-    return withoutReasons(store, sight(), await seenEvents(read, sight(), after, limit));
+    return withoutReasons(store, sight(), await seenEvents(store, read, sight(), after, limit));
   },
   lastEvent: 'public',
   changedFunctions: 'unseen',

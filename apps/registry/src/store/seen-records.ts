@@ -1,14 +1,14 @@
 import {
   type CatalogReader,
   type CatalogRecord,
-  type DeprecationRecord,
   type Event,
-  type FunctionRecord,
+  type ServedEntryReader,
   type SnapshotRecord,
   type SourceRecord,
   visibleSource,
 } from '@krmhub/catalog';
-import { type Replacement, replacementReason, type Withdrawal } from '@krmhub/schema';
+import type { Withdrawal } from '@krmhub/schema';
+import { seenMarks } from './seen-replacements.js';
 import type { Sight } from './sight.js';
 
 /** What records and pages of them have for the actor of a request. */
@@ -25,36 +25,6 @@ export function seenCatalog(catalog: CatalogRecord, sight: Sight): CatalogRecord
 export function seenSource(source: SourceRecord, sight: Sight): SourceRecord[] {
   if (!sight.catalog(source.catalog)) return [];
   return [sight.everything() ? source : visibleSource(source, sight.function)];
-}
-
-/** In place of a reason that only names a replacement. */
-const HIDDEN_REPLACEMENT = 'no reason is given';
-
-/** Without a replacement that the actor may not read, which can be hidden later than the release was deprecated. */
-export function seenReplacement<Mark extends { reason?: string; replacement?: Replacement }>(
-  mark: Mark,
-  sight: Sight,
-): Mark {
-  const { replacement, ...rest } = mark;
-  if (replacement === undefined || sight.function(replacement)) return mark;
-  // The reason has the kind as the request spelled it.
-  const isGiven = rest.reason?.toLowerCase() !== replacementReason(replacement).toLowerCase();
-  return (isGiven ? rest : { ...rest, reason: HIDDEN_REPLACEMENT }) as Mark;
-}
-
-export function seenRelease<Release extends { deprecated?: DeprecationRecord }>(
-  release: Release,
-  sight: Sight,
-): Release {
-  const { deprecated } = release;
-  const seen = deprecated && seenReplacement(deprecated, sight);
-  return seen === deprecated ? release : { ...release, deprecated: seen };
-}
-
-/** Returns the function as it is stored, which is remembered by that, unless something of it is hidden. */
-export function seenFunction(fn: FunctionRecord, sight: Sight): FunctionRecord {
-  const releases = fn.releases.map((release) => seenRelease(release, sight));
-  return releases.every((release, at) => release === fn.releases[at]) ? fn : { ...fn, releases };
 }
 
 /** What is said of a takedown to those who may not know what was taken down. */
@@ -122,6 +92,7 @@ export async function seenPage<Item, Position>(
 }
 
 export async function seenEvents(
+  store: Pick<ServedEntryReader, 'servingCatalogs'>,
   read: (after: number, limit: number) => Promise<Event[]>,
   sight: Sight,
   after: number,
@@ -129,7 +100,7 @@ export async function seenEvents(
 ): Promise<Event[]> {
   const sees = (event: Event) => seesEvent(sight, event);
   const events = await seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
-  return events.map((event) => seenReplacement(event, sight));
+  return seenMarks(store, events, sight);
 }
 
 /** Of an event with a function and a catalog, both must be readable. */

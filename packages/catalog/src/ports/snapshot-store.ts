@@ -140,6 +140,11 @@ export interface ServedEntryReader {
    */
   servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
   /**
+   * Returns the catalogs whose newest snapshots contain functions, ignoring the case of the kinds, in the order of the
+   * names; undefined for functions of this registry.
+   */
+  servingCatalogs(names: readonly FunctionName[]): Promise<(string[] | undefined)[]>;
+  /**
    * Returns the descriptions of functions as a snapshot has them, in the order of the names; undefined for those that it
    * does not have.
    */

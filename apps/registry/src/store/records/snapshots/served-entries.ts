@@ -67,6 +67,22 @@ const selectBeginnings = text<FunctionName & { beginning: string }>(
     ':names',
   ),
 );
+/** Without a catalog for a function of this registry. */
+const selectServing = text<FunctionName & { catalog: string | null }>(
+  fromList(
+    (
+      list,
+      join,
+    ) => `SELECT wanted.value ->> 0 AS "group", wanted.value ->> 1 AS kind, place.catalog AS catalog
+     FROM ${list} ${join} catalog_function AS place
+       ON place.group_name = wanted.value ->> 0 AND lower(place.kind) = wanted.value ->> 1
+     WHERE place.entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
+     UNION SELECT wanted.value ->> 0, wanted.value ->> 1, NULL
+     FROM ${list} ${join} function ON group_name = wanted.value ->> 0 AND kind_folded = wanted.value ->> 1
+     ORDER BY 3`,
+    ':names',
+  ),
+);
 
 export function servedEntryRows({ read, readOne }: ReadSql): ServedEntryReader {
   return {
@@ -76,6 +92,22 @@ export function servedEntryRows({ read, readOne }: ReadSql): ServedEntryReader {
         return rows.map(
           ({ versions, ...row }): ServedEntry => ({ ...row, versions: readVersions(versions) }),
         );
+      }),
+    servingCatalogs: (functions) =>
+      readOne(function* () {
+        if (functions.length === 0) return [];
+        const names = functions.map(({ group, kind }) => ({ group, kind: kind.toLowerCase() }));
+        const wanted = JSON.stringify(names.map(({ group, kind }) => [group, kind]));
+        const found = new Map<string, string[] | undefined>();
+        for (const { group, kind, catalog } of yield* selectServing.all({ names: wanted })) {
+          const key = `${group}/${kind}`;
+          const isOurs = catalog === null || (found.has(key) && found.get(key) === undefined);
+          found.set(key, isOurs ? undefined : [...(found.get(key) ?? []), catalog]);
+        }
+        return names.map(({ group, kind }) => {
+          const key = `${group}/${kind}`;
+          return found.has(key) ? found.get(key) : [];
+        });
       }),
     descriptions: (catalog, serial, functions) =>
       readOne(function* () {
