@@ -84,6 +84,15 @@ export const AccessResult = z
     exposedCount: z.number().int(),
     ended: z.array(TeamEnd).openapi({ description: 'The first of them' }),
     endedCount: z.number().int(),
+    behind: exactOptional(
+      z.array(z.string()).openapi({
+        description:
+          'The first catalogs that are not built yet since the document was applied, also because their builds fail: ' +
+          'they may still have what is hidden now. The registry goes on building them, and the answer for the same ' +
+          'document says whether they follow. Absent for a dry run, and if the registry cannot find out',
+      }),
+    ),
+    behindCount: exactOptional(z.number().int()),
   })
   .openapi('AccessResult');
 

@@ -31,6 +31,7 @@ export {
   accessChangeCount,
   type DescribedChange,
   describeAccessChange,
+  describeBehind,
   describeExposedFunction,
   describeSnapshots,
   describeTeamEnd,

@@ -72,6 +72,10 @@ export async function applyAccess(io: Io, file: string, options: ApplyAccessOpti
         ? 'the document is valid (dry run, nothing was changed)'
         : 'applied the Access document';
   await printLine(io, outcome);
+  if (result.dryRun) return;
+  const { describeBehind } = await import('@krmhub/catalog');
+  const behind = describeBehind(result);
+  if (behind !== undefined) await printLine(io, escapeControls(`warning: ${behind}`));
 }
 
 /** Reads and checks a document before it is sent. */

@@ -31,6 +31,7 @@ import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
+import type { Log } from '../log.js';
 import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FunctionLocks, RecheckToken } from './function-locks.js';
@@ -51,6 +52,7 @@ export interface ApplyAccessDeps {
   functionLocks: FunctionLocks;
   snapshotBuilder: WakeableBuilder & AwaitableBuilder & ObservableBuilder;
   clock: () => Date;
+  log: Log;
   config: UserSettings;
   /** Rejects rules that would show to others what only this registry may fetch. */
   refuseExposingRules(before: AccessRules, after: AccessRules): Promise<void>;
@@ -77,8 +79,8 @@ export function readAccessBytes(bytes: Uint8Array): {
 
 /**
  * Replaces the Access document, and reports who gains and loses what; `dryRun` only reports. `replaces` is the digest of
- * the text that the caller knows: another one is a `conflict`. Then waits for the catalogs, for a limited time: until they
- * are built, they have what is hidden now.
+ * the text that the caller knows: another one is a `conflict`. Then waits for the catalogs, for a limited time, and names
+ * those that are behind: until they are built, they have what is hidden now.
  */
 export async function applyAccess(
   deps: ApplyAccessDeps,
@@ -88,13 +90,31 @@ export async function applyAccess(
   const result = await deps.functionLocks.run('access', recheck, () =>
     replaceAccess(deps, document, options),
   );
-  const { store, snapshotBuilder: builder } = deps;
-  if (result.outcome === 'changed' && !options.dryRun) {
-    const failing = new Set(builder.status().failing.map(({ catalog }) => catalog));
-    const catalogs = (await store.catalogs()).flatMap(({ name }) => (failing.has(name) ? [] : name));
-    await builder.waitFor({ event: await store.lastEvent(), catalogs });
+  if (options.dryRun) return result;
+  // What fails from here on must not look as if nothing was applied.
+  await waitForCatalogs(deps).catch((error) => deps.log.warn({ err: error }, 'cannot wait for the catalogs'));
+  return { ...result, ...(await catalogsBehind(deps)) };
+}
+
+/** Waits until the catalogs are built, for a limited time. A publish, which changes few of them, does not wait for all. */
+async function waitForCatalogs({ store, snapshotBuilder: builder }: ApplyAccessDeps): Promise<void> {
+  const failing = new Set(builder.status().failing.map(({ catalog }) => catalog));
+  const catalogs = (await store.catalogs()).flatMap(({ name }) => (failing.has(name) ? [] : name));
+  await builder.waitFor({ event: await store.lastEvent(), catalogs, inTurn: true });
+}
+
+/** Returns the catalogs that may still have what the document hides; nothing if that cannot be found out. */
+export async function catalogsBehind({
+  store,
+  log,
+}: Pick<ApplyAccessDeps, 'store' | 'log'>): Promise<Pick<AccessResult, 'behind' | 'behindCount'>> {
+  try {
+    const behind = await store.catalogsBehindAccess();
+    return { behind: behind.slice(0, COMPARISON_LIMITS.maxBehind), behindCount: behind.length };
+  } catch (error) {
+    log.warn({ err: error }, 'cannot read which catalogs follow the Access document');
+    return {};
   }
-  return result;
 }
 
 interface AccessOptions extends Caller {
@@ -148,7 +168,10 @@ async function replaceAccess(
       event: { type: 'access.applied', reason },
     } as const;
     await replaceDocument(WORDS, stored, change, (applied) => store.applyAccess({ ...applied, teams }));
-    await access.reload(store);
+    // If this fails, the process reads the document again when it reads the event.
+    await access
+      .reload(store)
+      .catch((error) => deps.log.error({ err: error }, 'cannot read the new Access document'));
     // Catalogs contain only what their readers may read.
     deps.snapshotBuilder.wake();
   }

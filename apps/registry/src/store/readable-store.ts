@@ -249,6 +249,8 @@ const GUARDS: Guards = {
   appliedPolicies: 'unseen',
   access: 'unseen',
   appliedAccess: 'unseen',
+  // For administrators.
+  catalogsBehindAccess: 'unseen',
   // Its answers are in owners/read-owners.ts.
   ownerClaims: 'unseen',
   // For those who may publish the function.

@@ -58,6 +58,7 @@ export const COMPARISON_LIMITS = {
   maxObjects: 20,
   maxExposed: 50,
   maxEnded: 50,
+  maxBehind: 50,
 } as const;
 
 /** What belongs to a team that a document removes, or to an earlier team with the name of a new one. It ends. */

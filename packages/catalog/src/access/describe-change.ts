@@ -60,6 +60,26 @@ export function describeSnapshots({ from, to }: { from: number; to: number }): s
   return from === to ? `snapshot ${from} still contains` : `snapshots from ${from} to ${to} still contain`;
 }
 
+/**
+ * Describes the catalogs, of which `behind` are the first, that may still have what is hidden now; undefined if all follow
+ * the document.
+ */
+export function describeBehind({
+  behind,
+  behindCount = 0,
+}: {
+  behind?: readonly string[];
+  behindCount?: number;
+}): string | undefined {
+  if (behind === undefined)
+    return `the registry does not know whether its catalogs follow yet: ${LOOK_AGAIN}`;
+  if (behindCount === 0) return undefined;
+  return `${plural(behindCount, 'catalog')} may still have what is hidden now: ${listed(behind, behindCount)}; ${LOOK_AGAIN}`;
+}
+
+const LOOK_AGAIN =
+  'apply the same document again to look; if a catalog stays behind, /readyz and the log say why its build fails';
+
 /** Describes the size of a change: in how many ways rights change, of which `shown` are listed. */
 export function accessChangeCount(count: number, shown: number): string {
   if (count === 0) return 'nobody gains or loses a right';

@@ -24,6 +24,8 @@ export interface AccessReader extends AccessDocumentReader {
 
 /** Stores the Access document of the registry. */
 export interface AccessStore extends AccessReader {
+  /** Returns the catalogs with a snapshot that are not built since a document was applied, by name. */
+  catalogsBehindAccess(): Promise<string[]>;
   /**
    * As `applyPolicies`. With `teams`, the tokens of all other teams are revoked, and their trusted publishers and claims
    * are removed.

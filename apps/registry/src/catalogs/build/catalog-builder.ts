@@ -13,6 +13,8 @@ export interface WaitForBuild {
   milliseconds?: number;
   /** Absent for all, and search. */
   catalogs?: readonly string[];
+  /** Whether the catalogs are built in their turn, and not before others. */
+  inTurn?: boolean;
 }
 
 /** A builder that learns of changes. */
@@ -24,7 +26,7 @@ export interface WakeableBuilder {
 /** A builder whose snapshots can be awaited. */
 export interface AwaitableBuilder {
   /**
-   * Ends a rest. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with
+   * Ends a rest, unless `inTurn`. Resolves with true once the named catalogs include the event, or all of them and search. Resolves with
    * false after the timeout or when the builder stops.
    */
   waitFor(input: WaitForBuild): Promise<boolean>;

@@ -84,10 +84,11 @@ export function startSnapshotBuilderThread(options: {
 
   return {
     wake,
-    async waitFor({ event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs }) {
+    async waitFor({ event, milliseconds = SERVER_LIMITS.waitMilliseconds, catalogs, inTurn = false }) {
       if (progress.includes(event, catalogs)) return true;
       if (stopping !== undefined) return false;
-      void thread.call('wakeUrgently', catalogs).catch(() => undefined);
+      if (inTurn) wake();
+      else void thread.call('wakeUrgently', catalogs).catch(() => undefined);
       return progress.waitFor(event, milliseconds, catalogs);
     },
     buildNow: (built) => thread.call('buildNow', built),

@@ -124,10 +124,11 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.wake();
   }
 
-  async waitFor({ event, milliseconds, catalogs }: WaitForBuild): Promise<boolean> {
+  async waitFor({ event, milliseconds, catalogs, inTurn = false }: WaitForBuild): Promise<boolean> {
     if (this.#progress.includes(event, catalogs)) return true;
     if (this.#stopping) return false;
-    this.wakeUrgently(catalogs);
+    if (inTurn) this.wake();
+    else this.wakeUrgently(catalogs);
     return this.#progress.waitFor(event, milliseconds ?? SERVER_LIMITS.waitMilliseconds, catalogs);
   }
 

@@ -4,6 +4,7 @@ import {
   type AccessRules,
   accessChangeCount,
   describeAccessChange,
+  describeBehind,
   describeExposedFunction,
   describeTeamEnd,
   EXPOSED_STAYS,
@@ -26,7 +27,8 @@ export type AccessOutcome =
   | { is: 'checked'; result: Effects }
   /** The document changes rights, which must be confirmed. */
   | { is: 'asks'; result: Effects }
-  | { is: 'applied' }
+  /** With the catalogs that may still have what is hidden now. */
+  | { is: 'applied'; behind: Pick<AccessResult, 'behind' | 'behindCount'> }
   | DocumentOutcome;
 
 /** What an operator asked, and the decision. */
@@ -102,8 +104,17 @@ export function AccessPage({ shown }: { shown: AccessPageData }) {
 
 function Outcome({ outcome }: { outcome: AccessOutcome }) {
   switch (outcome.is) {
-    case 'applied':
-      return <Banner tone="good" title="Document applied" />;
+    case 'applied': {
+      const behind = describeBehind(outcome.behind);
+      if (behind === undefined) return <Banner tone="good" title="Document applied" />;
+      return (
+        <Banner tone="warning" title="Document applied, catalogs follow later">
+          <p>
+            <Text value={sentence(behind)} max={4_000} />
+          </p>
+        </Banner>
+      );
+    }
     case 'checked':
       return (
         <Banner tone="good" title="The document is valid">

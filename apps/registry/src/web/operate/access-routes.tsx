@@ -6,7 +6,12 @@ import { defined } from '@krmhub/schema/defined';
 import { recheckToken } from '../../http/auth/authorize.js';
 import { callerOf } from '../../http/auth/caller.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { type ApplyAccessDeps, applyAccess, readAccessBytes } from '../../publish/apply-access.js';
+import {
+  type ApplyAccessDeps,
+  applyAccess,
+  catalogsBehind,
+  readAccessBytes,
+} from '../../publish/apply-access.js';
 import { type CheckAccessDeps, checkAccess } from '../../publish/check-access.js';
 import { OPERATE_ACCESS } from '../addresses.js';
 import type { Site } from '../site.js';
@@ -105,7 +110,11 @@ export function accessPageRoutes(deps: AccessPageDeps, pages: OperatorPages): vo
 
   const needs = CHANGES;
   pages.page(ACCESS_PAGE_ROUTES.operateAccess, { needs }, async (_, { query: { applied, ...query } }) =>
-    page(applied === undefined ? { question: await ask(query) } : { outcome: { is: 'applied' } }),
+    page(
+      applied === undefined
+        ? { question: await ask(query) }
+        : { outcome: { is: 'applied', behind: await catalogsBehind(deps) } },
+    ),
   );
 
   pages.action(

@@ -11,6 +11,12 @@ const access = appliedDocument(schema.access, 'the Access document');
 const applied = text<{ sequence: number }>(
   `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = :type LIMIT 1`,
 );
+const behind = text<{ name: string }>(
+  `SELECT name FROM catalog WHERE deleted IS NULL
+     AND EXISTS (SELECT 1 FROM snapshot WHERE snapshot.catalog = catalog.name)
+     AND EXISTS (SELECT 1 FROM event WHERE sequence > catalog.through_event AND event.type = 'access.applied')
+   ORDER BY name`,
+);
 
 /** Returns the Access document; undefined if none was ever applied. */
 export function accessDocument(): Work<AppliedDocument | undefined> {
@@ -29,6 +35,10 @@ export function policyRows(sql: Sql): PolicyStore & AccessStore {
     appliedPolicies: hasEvent('policy.applied'),
     applyPolicies: (change) => write(() => policies.apply(change)),
     appliedAccess: hasEvent('access.applied'),
+    catalogsBehindAccess: () =>
+      readOne(function* () {
+        return (yield* behind.all()).map(({ name }) => name);
+      }),
     access: () => readOne(() => access.read()),
     applyAccess: ({ teams, ...change }) =>
       tokens.write(function* () {
