@@ -39,7 +39,7 @@ export interface RequestLimiter {
   /** Counts a write of a token. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void;
   /** Refuses a sign-in with a provider after too many failed ones from the address of the client. */
-  refuseGuessing(c: RegistryContext, of: 'sign-in'): void;
+  refuseGuessing(c: RegistryContext): void;
   /** Counts a failed login from the address of the client. Throws after too many, in place of the answer. */
   countFailure(c: RegistryContext, of: 'token' | 'sign-in'): void;
   /**

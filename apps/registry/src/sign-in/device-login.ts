@@ -184,7 +184,7 @@ async function loginToken(
     groups: ['*'],
     repositories: ['*', 'catalogs/*'],
   };
-  // A token that allowed it is no sign-in of the user.
+  // Allowing it with a token is not signing in.
   const kind = user !== undefined && tokenHash === undefined ? ('login' as const) : undefined;
   const token = newToken({ ...wanted, user, kind, signIn, expiresInDays: days }, tokenSecret, { now, by });
   if (user !== undefined) {

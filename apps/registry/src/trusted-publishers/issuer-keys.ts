@@ -55,7 +55,7 @@ class Places {
   }
 
   /**
-   * Adds an issuer. Reports false if there is no place: the usual issuers stay, and those that are being asked, so that
+   * Adds an issuer. Reports false if all places are taken: the usual issuers stay, and those that are being asked, so that
    * no more are asked at a time than have a place.
    */
   add(issuer: string, known: Known): boolean {

@@ -153,8 +153,8 @@ export class RequestLimits implements RequestLimiter {
    * Refuses a sign-in after too many failed ones. Not tokens: they have 256 random bits, so that none is guessed, and a
    * valid one must work whatever others behind its address do. Throws TooManyRequests.
    */
-  refuseGuessing(c: RegistryContext, of: 'sign-in'): void {
-    this.#refuseFailure(c, this.#failures?.peek(guesser(c, of), this.#now()));
+  refuseGuessing(c: RegistryContext): void {
+    this.#refuseFailure(c, this.#failures?.peek(guesser(c, 'sign-in'), this.#now()));
   }
 
   /** Counts a failed login. Throws TooManyRequests after too many, in place of the answer. */

@@ -79,7 +79,7 @@ export function providerRoutes(
   const land = async (c: RegistryContext, provider: IdentityProvider | undefined): Promise<Response> => {
     const query = new URL(c.req.url).searchParams;
     const limits = c.get('limits');
-    limits.refuseGuessing(c, 'sign-in');
+    limits.refuseGuessing(c);
     c.set('attempt', { action: 'operator.sign-in', object: 'operate' });
     const flow = ownFlow(c, query);
     if (provider === undefined || flow?.provider !== provider.settings.id)

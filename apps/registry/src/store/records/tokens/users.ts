@@ -25,7 +25,7 @@ const page = query((db) =>
     .orderBy(asc(users.id))
     .limit(sql.placeholder('limit')),
 );
-/** Users who added themselves: not those of a directory, and not those whom somebody suspended. */
+/** Users who added themselves: not those of a directory, and not suspended ones. */
 const countOwn = text<{ total: number }>(`SELECT count(*) AS total FROM registry_user
   WHERE issuer = :issuer AND directory_groups IS NULL AND suspended_at IS NULL AND directory_suspended_at IS NULL`);
 const suspend = text('UPDATE registry_user SET suspended_at = :at, suspended_by = :by WHERE id = :id');
