@@ -95,7 +95,7 @@ describe('the owner of another group', () => {
     expect((await add('a.example.com', { ...wanted, settings, keys })).status).toBe(201);
     const claims = { ...JOB, jti: 'one' };
     const forged = await signBy(other, claims, { kid: collision.kid });
-    expect((await exchange(forged, ['ours.example.com'])).status).toBe(401);
+    expect((await exchange(forged, ['ours.example.com'])).status).toBe(403);
     expect(
       (
         await exchange(
@@ -107,7 +107,12 @@ describe('the owner of another group', () => {
     expect((await exchange(await signBy(gitlab, claims), ['ours.example.com'])).status).toBe(201);
     gitlab.isAway = true;
     registry.advance(90_000_000);
-    expect((await exchange(await signBy(gitlab, JOB), ['ours.example.com'])).status).toBe(503);
+    for (const token of [
+      await signBy(gitlab, JOB),
+      await signBy(await TestIssuer.create(GITLAB), JOB, { kid: collision.kid }),
+    ]) {
+      expect((await exchange(token, ['ours.example.com'])).status).toBe(503);
+    }
 
     // Nor one whose owner gave the keys, later.
     const late = {
@@ -152,6 +157,73 @@ describe('the owner of another group', () => {
     const page = await (await registry.request('/functions/a.example.com/SetLabels')).text();
     expect(page).toContain(issuer);
     expect(page).not.toContain('href="https://github.com/example/functions');
+  });
+});
+
+describe('a hidden group', () => {
+  const issuer = 'https://ci.example.com';
+  const theirs = { provider: 'custom', issuer, settings: { subject: 'theirs' } };
+  const account = { namespace: 'ci', serviceAccount: 'theirs' };
+  const keysOf = (...from: TestIssuer[]) => from.flatMap((one) => one.keySet().keys);
+  const given = (keys: unknown[]) => ({ keys: JSON.stringify({ keys }) });
+
+  it.each<[string, (own: TestIssuer, evil: TestIssuer) => object | undefined]>([
+    ['without publishers', () => undefined],
+    ['whose issuer serves its keys', () => theirs],
+    ['that gave the keys of its issuer', (own) => ({ ...theirs, ...given(keysOf(own)) })],
+    [
+      'that gave another key with the ID of the token',
+      (own, evil) => ({ ...theirs, ...given([{ ...keysOf(own)[0], kid: keysOf(evil)[0]!.kid }]) }),
+    ],
+    ['that gave the key of the token', (own, evil) => ({ ...theirs, ...given(keysOf(own, evil)) })],
+    [
+      'that gave the key of the token, with another provider',
+      (own, evil) => ({ provider: 'kubernetes', issuer, settings: account, ...given(keysOf(own, evil)) }),
+    ],
+  ])('%s looks to other publishers like one that does not exist', async (_, hidden) => {
+    const created = [1, 2, 3, 4].map(() => TestIssuer.create(issuer));
+    const [serving, own, evil, unknown] = (await Promise.all(created)) as [
+      TestIssuer,
+      TestIssuer,
+      TestIssuer,
+      TestIssuer,
+    ];
+    issuers.push(serving);
+    const mine = { ...theirs, settings: { subject: 'mine' } };
+    for (const wanted of [{ ...mine, ...given(keysOf(evil)) }, mine]) {
+      expect((await add('a.example.com', wanted)).status).toBe(201);
+    }
+    const wanted = hidden(own, evil);
+    if (wanted !== undefined) expect((await add('secret.example.com', { ...wanted })).status).toBe(201);
+    const claims = { aud: AUDIENCE, sub: 'mine' };
+    const answers = async (group: string) => {
+      const found: string[] = [];
+      for (const groups of [[group], ['a.example.com', group], [group, 'a.example.com']]) {
+        for (const token of [
+          await signBy(evil, claims),
+          await signBy(evil, { ...claims, sub: 'other' }),
+          await signBy(evil, { ...claims, aud: 'https://else.example' }),
+          await signBy(evil, { ...claims, aud: [AUDIENCE, 'https://else.example'] }),
+          await signBy(evil, { ...claims, exp: 1 }),
+          await signBy(unknown, claims),
+          await signBy(unknown, claims, { kid: keysOf(evil)[0]!.kid }),
+        ]) {
+          const { status, body } = await exchange(token, groups);
+          const { code, detail, hint, publishes } = body as Partial<typeof body>;
+          found.push(JSON.stringify({ status, code, detail, hint, publishes }).replaceAll(group, 'GROUP'));
+        }
+      }
+      return found;
+    };
+    const reached = await answers('absent.example.com');
+    expect(await answers('secret.example.com')).toEqual(reached);
+    serving.isAway = true;
+    registry.advance(90_000_000);
+    const away = await answers('absent.example.com');
+    expect(await answers('secret.example.com')).toEqual(away);
+    for (const status of [201, 401, 403, 503]) {
+      expect([...reached, ...away].join(), String(status)).toContain(`"status":${status}`);
+    }
   });
 });
 

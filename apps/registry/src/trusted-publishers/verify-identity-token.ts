@@ -20,14 +20,18 @@ const LEEWAY_SECONDS = 30;
 const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
-/** Different keys with one ID that owners gave for an issuer. */
-const MAX_CANDIDATES = 20;
+/** Different sets with a key of one ID that owners of the wanted groups gave for an issuer. */
+const MAX_SETS = 50;
+/** As many are read of all groups. */
+const MAX_OTHER_SETS = 20;
 const ALGORITHMS = ['RS256', 'ES256'];
 /** Errors of tokens whose signature is valid. */
 const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JWTInvalid];
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
 const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
+const HINT_SETS =
+  'Remove publishers whose keys the issuer no longer has. To see them: krmhub publisher list.';
 const HINT_ISSUER =
   'An owner of the group adds the workflow: krmhub publisher add, with --issuer for a server of your own. See `krmhub help trusted-publishing`.';
 
@@ -37,6 +41,8 @@ export interface IdentityToken {
   issuer: string;
   /** The publishers whose keys verify it: any owner can give keys for an issuer, which count for that publisher alone. */
   publishers: readonly TrustedPublisher[];
+  /** Why the issuer did not say whether it has the key: more publishers may accept the token then. */
+  problem: KrmhubError | undefined;
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
   issuedAt: Date;
@@ -53,7 +59,7 @@ export async function verifyIdentityToken(
   token: string,
   context: {
     publishersOf(issuer: string): Promise<TrustedPublisher[]>;
-    /** The keys that owners gave count for these. Absent for all. */
+    /** What the token is exchanged for: the keys of these groups come first. Absent for all groups. */
     groups?: readonly string[] | undefined;
     audience: string;
     keys: IssuerKeys;
@@ -66,13 +72,13 @@ export async function verifyIdentityToken(
   if (named.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
-  const isWanted = ({ group }: TrustedPublisher) => groups?.includes(group) !== false;
-  // Without a publisher of these groups nothing is exchanged: the other keys count only to say so to the workflow.
-  const counted = named.some(isWanted)
-    ? named.filter((one) => one.keys === undefined || isWanted(one))
-    : named;
-  const keys = await candidateKeys(counted, keyId, context.keys, issuer);
-  const { key, publishers, claims } = await verifyByAny(token, keys, { issuer, audience, now });
+  const { signers, problem } = await candidateKeys({ named, groups, keyId, issuer }, context.keys);
+  const signer = await verifyByAny(token, signers, { issuer, audience, now });
+  if (signer === undefined) throw problem ?? refused('its signature is not valid');
+  const { key, claims } = signer;
+  const counted = new Set(signer.publishers);
+  // In their own order: the first one decides how the run is described, also to those who may not see the groups.
+  const publishers = named.filter((one) => counted.has(one));
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0) throw problems[0]!;
@@ -82,7 +88,8 @@ export async function verifyIdentityToken(
   const issuedAt = new Date(Math.max(iat, 0) * 1000);
   const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
   // By key, so that no one uses up the tokens that another key signs.
-  return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
+  const used = { key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
+  return { claims, issuer, publishers: accepted, problem, ...used };
 }
 
 /** Signatures have several spellings that verify, so what is signed identifies a token. */
@@ -121,16 +128,25 @@ interface Signer {
   publishers: TrustedPublisher[];
 }
 
+interface Sought {
+  /** The publishers of the issuer. */
+  named: readonly TrustedPublisher[];
+  groups: readonly string[] | undefined;
+  keyId: string;
+  issuer: string;
+}
+
 /**
- * Returns the keys that can verify a token: those that the issuer serves, then those that were given for it. A key that
- * is both is as the issuer serves it, and counts for all of their publishers. Rejects if there is none.
+ * Returns the keys that can verify a token: those that the issuer serves, those that owners of the groups gave for it,
+ * then some that owners of any group gave. With the last ones, a workflow that names groups where it is no publisher reads
+ * the same whether these have publishers of its issuer or not. A key counts for all publishers that have it. Rejects if
+ * there is none.
  */
 async function candidateKeys(
-  named: readonly TrustedPublisher[],
-  keyId: string,
+  sought: Sought,
   known: IssuerKeys,
-  issuer: string,
-): Promise<Signer[]> {
+): Promise<{ signers: Signer[]; problem: KrmhubError | undefined }> {
+  const { named, keyId, issuer } = sought;
   const found = new Map<string, Signer>();
   const add = ({ keys }: JSONWebKeySet, publishers: readonly TrustedPublisher[]) => {
     for (const key of keys.filter(({ kid }) => kid === keyId)) {
@@ -139,7 +155,7 @@ async function candidateKeys(
       found.set(digest, { key: first.key, publishers: [...first.publishers, ...publishers] });
     }
   };
-  let problem = refused(`the publishers of ${issuer} have no key ${JSON.stringify(keyId)}`, HINT_KEYS);
+  let problem: KrmhubError | undefined;
   const served = named.filter(({ keys }) => keys === undefined);
   if (served.length > 0) {
     try {
@@ -148,17 +164,32 @@ async function candidateKeys(
       problem = error as KrmhubError;
     }
   }
-  for (const text of new Set(named.flatMap(({ keys }) => keys ?? []))) {
+  for (const text of givenSets(sought)) {
     add(
       givenKey(text, keyId),
       named.filter(({ keys }) => keys === text),
     );
   }
-  if (found.size === 0) throw problem;
-  if (found.size > MAX_CANDIDATES) {
-    throw refused(`more than ${MAX_CANDIDATES} keys of ${issuer} have its ID`, HINT_GROUPS);
+  if (found.size > 0) {
+    return { signers: [...found.values()], problem: problem?.code === 'unavailable' ? problem : undefined };
   }
-  return [...found.values()];
+  throw problem ?? refused(`the publishers of ${issuer} have no key ${JSON.stringify(keyId)}`, HINT_KEYS);
+}
+
+/** Returns the sets of keys that owners gave and that are read: each costs time. Throws if the groups have too many. */
+function givenSets({ named, groups, keyId, issuer }: Sought): Set<string> {
+  const spelled = JSON.stringify(keyId);
+  const given = named.filter(({ keys }) => keys?.includes(spelled) === true || keys?.includes('\\') === true);
+  const setsOf = (publishers: readonly TrustedPublisher[]) =>
+    new Set(publishers.flatMap(({ keys }) => keys ?? []));
+  const wantedGroups = new Set(groups ?? given.map(({ group }) => group));
+  const wanted = setsOf(given.filter(({ group }) => wantedGroups.has(group)));
+  if (wanted.size > MAX_SETS) {
+    const hint = groups === undefined ? HINT_GROUPS : HINT_SETS;
+    throw refused(`more than ${MAX_SETS} keys of ${issuer} have its ID`, hint);
+  }
+  // The first ones of all, not of the others: that would tell which are of the wanted groups.
+  return new Set([...wanted, ...[...setsOf(given)].slice(0, MAX_OTHER_SETS)]);
 }
 
 /** Verifies a token with the key that signed it. Of several keys with one ID, another owner may have given the wrong ones. */
@@ -166,12 +197,12 @@ async function verifyByAny(
   token: string,
   candidates: readonly Signer[],
   expected: Expected,
-): Promise<Signer & { claims: Claims }> {
+): Promise<(Signer & { claims: Claims }) | undefined> {
   for (const candidate of candidates) {
     const claims = await verified(token, candidate.key, expected);
     if (claims !== undefined) return { ...candidate, claims };
   }
-  throw refused('its signature is not valid');
+  return undefined;
 }
 
 /** Returns the same text for each spelling of a key. */
