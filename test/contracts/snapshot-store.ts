@@ -66,6 +66,23 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await kindsAt('platform', 1)).toEqual(['A two']);
     });
 
+    it('are behind the Access document until they are built again, unless they are deleted or have no snapshot', async () => {
+      for (const name of ['platform', 'another', 'deleted']) {
+        await apply(name, 'first');
+        await cut(name, [place('A', 'one')], 'x', { throughEvent: await store().lastEvent() });
+      }
+      await apply('empty', 'first');
+      await remove('deleted');
+      expect(await store().catalogsBehindAccess()).toEqual([]);
+      await store().applyAccess({
+        ...{ text: 'rules', expectedRevision: 0, appliedAt: AT, appliedBy: 'admin' },
+        event: { type: 'access.applied', at: AT, by: 'admin' },
+      });
+      expect(await store().catalogsBehindAccess()).toEqual(['another', 'platform']);
+      await cut('platform', [place('A', 'two')], 'y', { throughEvent: await store().lastEvent() });
+      expect(await store().catalogsBehindAccess()).toEqual(['another']);
+    });
+
     it('are built although rules are new, if they decide the same about the catalog', async () => {
       await apply('platform', 'first');
       const throughEvent = await store().lastEvent();
