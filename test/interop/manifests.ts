@@ -8,9 +8,10 @@ export type Manifest = any;
 
 /** Strict schemas of Kubernetes: `pip install kubernetes-validate`. */
 const VALIDATOR = 'kubernetes_validate';
+const python = process.env.KRMHUB_TEST_SCHEMAS_PYTHON ?? 'python3';
 
 export const whyNoSchemas: Reason =
-  spawnSync('python3', ['-c', `import ${VALIDATOR}`]).status === 0
+  spawnSync(python, ['-c', `import ${VALIDATOR}`]).status === 0
     ? undefined
     : "Python's kubernetes-validate is not installed";
 
@@ -21,6 +22,6 @@ export function parseManifests(text: string): Manifest[] {
 /** Checks a file of manifests by the strict schemas of Kubernetes; valid ones give status 0 and no text. */
 export function validateManifests(file: string): { status: number | null; said: string } {
   const args = ['-m', VALIDATOR, '--strict', '--quiet', file];
-  const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(python, args, { encoding: 'utf8' });
   return { status, said: stdout + stderr };
 }
