@@ -53,13 +53,35 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().trustedPublishers({ id: 'two' })).toEqual([other]);
       const elsewhere = { ...publisher, id: 'four', issuer: 'https://other.example.com' };
       await store().addTrustedPublisher(elsewhere);
-      expect(await store().trustedPublishers({ issuer: elsewhere.issuer })).toEqual([elsewhere]);
-      expect(await store().trustedPublishers({ issuer: 'none' })).toEqual([]);
       const act = { at: LATER, by: 'admin' };
       expect(await store().removeTrustedPublisher('four', act)).toBe(true);
       expect(await store().removeTrustedPublisher('two', act)).toBe(true);
       expect(await store().removeTrustedPublisher('two', act)).toBe(false);
       expect(await store().trustedPublishers()).toEqual([publisher, keyed]);
+    });
+
+    it('of a token are those of its issuer, without keys or with its key, the newest first in each group', async () => {
+      const { issuer } = publisher;
+      const keysOf = (...kids: string[]) => JSON.stringify({ keys: kids.map((kid) => ({ kty: 'EC', kid })) });
+      const b = { ...publisher, id: 'b', group: 'b.example.com', createdAt: LATER };
+      const given = { ...publisher, id: 'given', keys: keysOf('x', 'it"s'), team: 'red' };
+      const newer = { ...publisher, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
+      const elsewhere = { ...publisher, id: 'elsewhere', issuer: 'https://other.example.com' };
+      for (const one of [b, publisher, given, newer, elsewhere]) await store().addTrustedPublisher(one);
+      expect(await store().publishersOfToken({ issuer, keyId: 'x' })).toEqual([newer, given, publisher, b]);
+      expect(await store().publishersOfToken({ issuer, keyId: 'it"s' })).toEqual([given, publisher, b]);
+      expect(await store().publishersOfToken({ issuer, keyId: 'y' })).toEqual([publisher, b]);
+      const of = (...groups: string[]) => store().publishersOfToken({ issuer, keyId: 'x', groups });
+      expect(await of('b.example.com', 'absent.example.com')).toEqual([b]);
+      expect(await of('example.com')).toEqual([newer, given, publisher]);
+      expect(await of('absent.example.com')).toEqual([]);
+      const teams = await store().issuerTeams(issuer, AT);
+      expect(teams.sort((one, other) => Number(one.isServed) - Number(other.isServed))).toEqual([
+        { team: 'red', isServed: false },
+        { isServed: true },
+      ]);
+      expect(await store().issuerTeams(issuer, LATER)).toEqual([]);
+      expect(await store().issuerTeams('none', AT)).toEqual([]);
     });
 
     it('that were not used in time make place for others of the group', async () => {
@@ -81,15 +103,19 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
 
     it('are reviewed beside the others of the group, as of one at a time', async () => {
       await store().addTrustedPublisher({ ...publisher, id: 'elsewhere', group: 'a.example.com' });
-      const only = (others: readonly TrustedPublisher[]) => {
+      await store().addTrustedPublisher({ ...publisher, id: 'of red', group: 'b.example.com', team: 'red' });
+      const counts: number[] = [];
+      const only = (others: readonly TrustedPublisher[], ofTeam: number) => {
+        counts.push(ofTeam);
         if (others.length > 0) throw new Error('there is another one');
       };
       const added = await Promise.allSettled(
         ['one', 'two', 'three'].map((id) =>
-          store().addTrustedPublisher({ ...publisher, id }, undefined, only),
+          store().addTrustedPublisher({ ...publisher, id, team: 'red' }, undefined, only),
         ),
       );
       expect(added.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+      expect(counts).toEqual([1, 2, 2]);
       expect(await store().trustedPublishers({ group: publisher.group })).toHaveLength(1);
     });
 

@@ -256,6 +256,8 @@ const GUARDS: Guards = {
   // For those who may publish the function.
   countConsumers: 'unseen',
   trustedPublishers: 'unseen',
+  publishersOfToken: 'unseen',
+  issuerTeams: 'unseen',
   auditRows: 'unseen',
   auditHead: 'unseen',
   ...unseen([

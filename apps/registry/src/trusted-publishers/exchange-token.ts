@@ -13,12 +13,13 @@ import { randomUUID } from 'node:crypto';
 import {
   breaksOnlyRules,
   can,
-  checkNamedPublishers,
+  checkClaims,
   describeProblem,
   describeRun,
   describeWorkflow,
   isPublisherExpired,
   pinned,
+  probableProvider,
   publisherTarget,
   type SourceReader,
   type TokenRecord,
@@ -66,9 +67,11 @@ export async function exchangeToken(
   const now = clock();
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
-    publishersOf: async (issuer) =>
-      (await store.trustedPublishers({ issuer })).filter((publisher) => !isPublisherExpired(publisher, now)),
+    publishers: async (of) =>
+      (await store.publishersOfToken({ ...of, groups })).filter((one) => !isPublisherExpired(one, now)),
+    issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
     groups,
+    accepts: (publisher, claims) => checkClaims(publisher, claims).length === 0,
     audience,
     keys: deps.issuerKeys,
     now,
@@ -105,21 +108,17 @@ const REFUSED_EXCHANGES = {
 };
 
 function matchingPublishers(
-  { publishers, claims, problem }: IdentityToken,
+  { publishers, claims, issuer }: IdentityToken,
   groups: readonly string[] | undefined,
 ): TrustedPublisher[] {
-  const wanted = publishers.filter(({ group }) => groups === undefined || groups.includes(group));
-  const compared = checkNamedPublishers(wanted, claims);
+  const compared = publishers.map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
   const matching = compared.filter(({ problems }) => problems.length === 0);
   if (matching.length > 0) return matching.map(({ publisher }) => publisher);
-  // What publishers want is told to their own workflows only.
   const [closest] = compared.sort((a, b) => a.problems.length - b.problems.length);
-  const run = describeRun(publishers[0]!, claims);
   if (closest === undefined) {
-    // Keys that another owner gave verified it. Those that the issuer serves may count for these groups.
-    if (problem !== undefined) throw problem;
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
-    // A publisher of the same name can be of another issuer.
+    // Not as publishers describe it: they may be hidden. One of the same name can be of another issuer.
+    const run = describeRun({ provider: probableProvider(issuer, claims), issuer }, claims);
     const who =
       JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
     throw new KrmhubError('forbidden', `no trusted publisher${where} is ${who}`, {

@@ -83,8 +83,8 @@ async function manyIssuers() {
     },
     clock: () => new Date(clock.now),
   });
-  const find = (name: string, id = keys[0]!.kid!) =>
-    found.find(`https://${name}.example.com`, id).then(
+  const find = (name: string, id = keys[0]!.kid!, teams: string[] = []) =>
+    found.find(`https://${name}.example.com`, id, teams).then(
       () => 'found',
       (error: { code: string }) => error.code,
     );
@@ -112,6 +112,22 @@ it('of issuers that are used are found, and new issuers are asked, while others 
   for (const name of ['first', 'second']) expect(asked.get(`https://${name}.example.com`)).toHaveLength(1);
   expect(await find('used-249')).toBe('found');
   expect(asked.get('https://used-249.example.com')).toHaveLength(1);
+});
+
+it('of the issuers of one team take no places of other teams', async () => {
+  const { find, asked, clock } = await manyIssuers();
+  const ours = () => find('ours', undefined, ['ours']);
+  const shared = () => find('shared', undefined, ['ours', 'rivals']);
+  for (const name of ['ours', 'shared']) expect(await find(name, 'unknown', [name])).toBe('unauthorized');
+  for (let round = 0; round < 3; round += 1) {
+    for (let one = 0; one < 200; one += 1) {
+      const name = `${one % 2 === 0 ? 'away-' : ''}${round}-${one}`;
+      expect(await find(name, undefined, ['rivals'])).toBe(one % 2 === 0 ? 'unavailable' : 'found');
+    }
+    expect([await ours(), await shared()]).toEqual(['found', 'found']);
+    clock.now += 60_000;
+  }
+  for (const name of ['ours', 'shared']) expect(asked.get(`https://${name}.example.com`)).toHaveLength(1);
 });
 
 it('are asked for once in a minute for each issuer, whatever tokens name', async () => {

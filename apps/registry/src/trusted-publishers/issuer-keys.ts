@@ -15,11 +15,16 @@ const MAX_GIVEN_KEYS = 20;
 const MIN_RSA_BITS = 2_048;
 /** Larger keys and exponents make each token that names the key cost milliseconds. Nobody uses them. */
 const MAX_RSA_BITS = 8_192;
-const MAX_RSA_EXPONENT = 2n ** 32n;
+const MAX_RSA_EXPONENT = 65_537n;
+/** Characters of the ID of a key. */
+const MAX_ID_LENGTH = 256;
 /** Issuers whose keys are remembered. */
 export const MAX_ISSUERS = 200;
 /** Those of them without a key that a token named. */
 const MAX_UNUSED = 50;
+/** Those of one team, of all and of those without such a key: a team takes places of its own before those of others. */
+const MAX_OF_TEAM = 50;
+const MAX_UNUSED_OF_TEAM = 10;
 /** Issuers that are asked in a minute, besides the usual ones. */
 const MAX_TRIED = 10_000;
 const USUAL_ISSUERS = new Set(CI_PROVIDERS.flatMap((name) => provider(name).issuer ?? []));
@@ -31,6 +36,8 @@ const KEPT_MILLISECONDS = 86_400_000;
 const COOLDOWN_MILLISECONDS = 60_000;
 
 interface Known {
+  /** The only team with publishers of the issuer; undefined if there are several, or if it was added by administrators. */
+  team: string | undefined;
   keys: JSONWebKeySet | undefined;
   fetchedAt: number;
   problem: string | undefined;
@@ -41,9 +48,11 @@ interface Known {
 class Places {
   readonly #issuers = new Map<string, Known>();
   readonly #max: number;
+  readonly #maxOfTeam: number;
 
-  constructor(max: number) {
+  constructor(max: number, maxOfTeam: number) {
     this.#max = max;
+    this.#maxOfTeam = maxOfTeam;
   }
 
   get size(): number {
@@ -55,11 +64,16 @@ class Places {
   }
 
   /**
-   * Adds an issuer. Reports false if all places are taken: the usual issuers stay, and those that are being asked, so that
-   * no more are asked at a time than have a place.
+   * Adds an issuer. Reports false if all places, or those of its team, are taken: the usual issuers stay, and those that
+   * are being asked, so that no more are asked at a time than have a place.
    */
   add(issuer: string, known: Known): boolean {
     this.#issuers.delete(issuer);
+    const { team } = known;
+    if (team !== undefined) {
+      const ofTeam = [...this.#issuers.values()].filter((one) => one.team === team);
+      if (ofTeam.length >= this.#maxOfTeam && !this.#removeOldest(team)) return false;
+    }
     if (this.#issuers.size >= this.#max && !this.#removeOldest()) return false;
     this.#issuers.set(issuer, known);
     return true;
@@ -69,9 +83,11 @@ class Places {
     this.#issuers.delete(issuer);
   }
 
-  #removeOldest(): boolean {
-    for (const [issuer, { fetching }] of this.#issuers) {
-      if (fetching === undefined && !USUAL_ISSUERS.has(issuer)) return this.#issuers.delete(issuer);
+  #removeOldest(ofTeam?: string): boolean {
+    for (const [issuer, { fetching, team }] of this.#issuers) {
+      const isCounted = ofTeam === undefined || team === ofTeam;
+      if (isCounted && fetching === undefined && !USUAL_ISSUERS.has(issuer))
+        return this.#issuers.delete(issuer);
     }
     return false;
   }
@@ -85,8 +101,8 @@ class Places {
  * their own.
  */
 export class IssuerKeys {
-  readonly #used = new Places(MAX_ISSUERS - MAX_UNUSED);
-  readonly #unused = new Places(MAX_UNUSED);
+  readonly #used = new Places(MAX_ISSUERS - MAX_UNUSED, MAX_OF_TEAM);
+  readonly #unused = new Places(MAX_UNUSED, MAX_UNUSED_OF_TEAM);
   /** When issuers were asked, the last one at the end: also of those that have no place any more. */
   readonly #triedAt = new Map<string, number>();
   readonly #fetch: FetchFile;
@@ -103,9 +119,18 @@ export class IssuerKeys {
     return this.#used.size + this.#unused.size;
   }
 
-  /** Returns the keys of an issuer that has the key `id`. Rejects with `unavailable` or `unauthorized`. */
-  async find(issuer: string, id: string): Promise<JSONWebKeySet> {
-    const known = this.#get(issuer) ?? this.#add(issuer);
+  /**
+   * Returns the keys of an issuer that has the key `id`, and publishers of the teams; undefined stands for those that
+   * administrators added. Rejects with `unavailable` or `unauthorized`.
+   */
+  async find(
+    issuer: string,
+    id: string,
+    teams: readonly (string | undefined)[] = [],
+  ): Promise<JSONWebKeySet> {
+    const team = teams.length === 1 ? teams[0] : undefined;
+    const known = this.#get(issuer) ?? this.#add(issuer, team);
+    known.team = team;
     const has = () => known.keys?.keys.some(({ kid }) => kid === id) === true;
     const now = this.#clock().getTime();
     const isFresh = now - known.fetchedAt < FRESH_MILLISECONDS;
@@ -132,8 +157,8 @@ export class IssuerKeys {
     return this.#used.get(issuer) ?? this.#unused.get(issuer);
   }
 
-  #add(issuer: string): Known {
-    const known = newlyKnown();
+  #add(issuer: string, team: string | undefined): Known {
+    const known = { ...newlyKnown(), team };
     if (!this.#unused.add(issuer, known)) throw unavailable(issuer, 'many other issuers are being asked');
     return known;
   }
@@ -172,6 +197,7 @@ export class IssuerKeys {
 }
 
 const newlyKnown = (): Known => ({
+  team: undefined,
   keys: undefined,
   fetchedAt: Number.NEGATIVE_INFINITY,
   problem: undefined,
@@ -223,7 +249,10 @@ const onlyNumbers = (key: JWK) =>
 
 function usableKeys(keys: readonly JsonValue[]): JWK[] {
   const isUsable = (key: JsonValue) =>
-    isObject(key) && typeof key.kid === 'string' && isSigningKey(key as unknown as JWK);
+    isObject(key) &&
+    typeof key.kid === 'string' &&
+    key.kid.length <= MAX_ID_LENGTH &&
+    isSigningKey(key as unknown as JWK);
   return keys.filter(isUsable) as unknown as JWK[];
 }
 

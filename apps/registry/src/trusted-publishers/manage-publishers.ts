@@ -22,6 +22,8 @@ import { storedKeys } from './issuer-keys.js';
 
 /** Publishers of one group. */
 const MAX_PUBLISHERS = 100;
+/** Publishers of one team, which can own any number of groups: a token can name many of them. */
+const MAX_OF_TEAM = 1_000;
 /** Milliseconds in which a publisher must be used for the first time. */
 const PENDING_MILLISECONDS = 30 * 86_400_000;
 
@@ -58,7 +60,11 @@ export async function addPublisher(
     pendingUntil: new Date(now.getTime() + PENDING_MILLISECONDS).toISOString(),
     ...defined({ team: rules.ownerOf(group)?.team }),
   };
-  await store.addTrustedPublisher(publisher, origin, (others) => refuseNextTo(publisher, others));
+  await store.addTrustedPublisher(publisher, origin, (others, ofTeam) => {
+    refuseNextTo(publisher, others);
+    refuseAbove(others.length, MAX_PUBLISHERS, 'group');
+    refuseAbove(ofTeam, MAX_OF_TEAM, 'team');
+  });
   return publisher;
 }
 
@@ -83,17 +89,19 @@ function refuseStored(rules: AccessRules, token: TokenRecord): void {
   });
 }
 
-/** Throws `conflict` if the group has the publisher already, or as many as it can have. */
+/** Throws `conflict` if the group has the publisher already. */
 function refuseNextTo(publisher: TrustedPublisher, others: readonly TrustedPublisher[]): void {
   const wanted = sameness(publisher);
   const same = others.find((one) => sameness(one) === wanted && hasSameKeys(one, publisher));
-  if (same !== undefined) {
-    throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`, {
-      hint: `It needs no second one. To change it, remove it first: krmhub publisher remove ${same.id}`,
-    });
-  }
-  if (others.length < MAX_PUBLISHERS) return;
-  throw new KrmhubError('conflict', `the group has ${others.length} publishers, the limit`, {
+  if (same === undefined) return;
+  throw new KrmhubError('conflict', `${publisherTarget(same)} has this publisher: ${same.id}`, {
+    hint: `It needs no second one. To change it, remove it first: krmhub publisher remove ${same.id}`,
+  });
+}
+
+function refuseAbove(count: number, max: number, of: string): void {
+  if (count < max) return;
+  throw new KrmhubError('conflict', `the ${of} has ${count} publishers, the limit`, {
     hint: 'Remove those that are not used: krmhub publisher list, krmhub publisher remove ID.',
   });
 }

@@ -1,7 +1,15 @@
-import { type Claims, type Provider, provider, type TrustedPublisher } from '@krmhub/catalog';
+import {
+  type Claims,
+  type IssuerTeam,
+  namesSource,
+  type Provider,
+  provider,
+  type TrustedPublisher,
+} from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
+  compactVerify,
   createLocalJWKSet,
   decodeJwt,
   decodeProtectedHeader,
@@ -20,18 +28,18 @@ const LEEWAY_SECONDS = 30;
 const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
-/** Different sets with a key of one ID that owners of the wanted groups gave for an issuer. */
+/**
+ * Sets of keys that owners gave for an issuer, and that are read of a group: the newest that have the ID of the key. What
+ * is read of one group does not depend on the others, so that it does not tell what they have.
+ */
+const MAX_SETS_OF_GROUP = 5;
+/** Groups whose sets are read: the first ones that are named. */
+const MAX_GROUPS = 50;
+/** Sets of a token that names no group. */
 const MAX_SETS = 50;
-/** As many are read of all groups. */
-const MAX_OTHER_SETS = 20;
 const ALGORITHMS = ['RS256', 'ES256'];
-/** Errors of tokens whose signature is valid. */
-const OF_CLAIMS = [errors.JWTExpired, errors.JWTClaimValidationFailed, errors.JWTInvalid];
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
-const HINT_KEYS = 'Add the publisher again with the new keys of the issuer.';
 const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
-const HINT_SETS =
-  'Remove publishers whose keys the issuer no longer has. To see them: krmhub publisher list.';
 const HINT_ISSUER =
   'An owner of the group adds the workflow: krmhub publisher add, with --issuer for a server of your own. See `krmhub help trusted-publishing`.';
 
@@ -39,10 +47,11 @@ const HINT_ISSUER =
 export interface IdentityToken {
   claims: Claims;
   issuer: string;
-  /** The publishers whose keys verify it: any owner can give keys for an issuer, which count for that publisher alone. */
+  /**
+   * The publishers of the groups that name the source of the run, and whose keys verify it: any owner can give keys for an
+   * issuer, which count for that publisher alone.
+   */
   publishers: readonly TrustedPublisher[];
-  /** Why the issuer did not say whether it has the key: more publishers may accept the token then. */
-  problem: KrmhubError | undefined;
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
   issuedAt: Date;
@@ -50,46 +59,51 @@ export interface IdentityToken {
   usableUntil: Date;
 }
 
+interface VerifyContext {
+  /** What can accept the token, of the groups that it is exchanged for. */
+  publishers(of: { issuer: string; keyId: string }): Promise<TrustedPublisher[]>;
+  issuerTeams(issuer: string): Promise<IssuerTeam[]>;
+  /** Absent for all groups. */
+  groups?: readonly string[] | undefined;
+  /** Whether a publisher accepts the claims. */
+  accepts(publisher: TrustedPublisher, claims: Claims): boolean;
+  audience: string;
+  keys: IssuerKeys;
+  now: Date;
+}
+
 /**
  * Verifies a token of a provider of which a publisher is known (OpenID Connect Core 1.0, section 3.1.3.7). The issuer
  * that the token names only chooses the keys. Rejects with `unauthorized`, whose message says what is wrong, and with
  * `unavailable` if the keys of the issuer cannot be had.
+ *
+ * Anyone can name any group, also a hidden one, and sign with keys that they gave. So what publishers of the groups have
+ * shows only to the source that they name; all other answers depend on what the issuer serves.
  */
-export async function verifyIdentityToken(
-  token: string,
-  context: {
-    publishersOf(issuer: string): Promise<TrustedPublisher[]>;
-    /** What the token is exchanged for: the keys of these groups come first. Absent for all groups. */
-    groups?: readonly string[] | undefined;
-    audience: string;
-    keys: IssuerKeys;
-    now: Date;
-  },
-): Promise<IdentityToken> {
-  const { audience, now, groups } = context;
+export async function verifyIdentityToken(token: string, context: VerifyContext): Promise<IdentityToken> {
   const { issuer, keyId } = readUnverified(token);
-  const named = await context.publishersOf(issuer);
-  if (named.length === 0) {
+  const teams = await context.issuerTeams(issuer);
+  if (teams.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
-  const { signers, problem } = await candidateKeys({ named, groups, keyId, issuer }, context.keys);
-  const signer = await verifyByAny(token, signers, { issuer, audience, now });
-  if (signer === undefined) throw problem ?? refused('its signature is not valid');
-  const { key, claims } = signer;
-  const counted = new Set(signer.publishers);
-  // In their own order: the first one decides how the run is described, also to those who may not see the groups.
-  const publishers = named.filter((one) => counted.has(one));
-  const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
-  const accepted = publishers.filter((_, index) => problems[index] === undefined);
-  if (accepted.length === 0) throw problems[0]!;
-  const { exp, iat, jti } = claims as { exp: number; iat: number; jti?: unknown };
-  if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
-  const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
-  const issuedAt = new Date(Math.max(iat, 0) * 1000);
-  const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
-  // By key, so that no one uses up the tokens that another key signs.
-  const used = { key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
-  return { claims, issuer, publishers: accepted, problem, ...used };
+  const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
+  const wanted = await context.publishers({ issuer, keyId });
+  const given = await givenSigner(token, givenKeys(wanted, { issuer, keyId }, context.groups));
+  const own = wanted.filter(({ keys }) => keys === undefined);
+  if (given !== undefined) {
+    const { claims, publishers } = given;
+    const isAccepted = publishers.some((one) => context.accepts(one, claims));
+    if (isAccepted || !own.some((one) => namesSource(one, claims))) return checked(token, given, context);
+  }
+  try {
+    if (served.length === 0) throw unknownKey(keyId, context.groups);
+    const signer = await servedSigner(token, await context.keys.find(issuer, keyId, served), keyId);
+    const named = own.filter((one) => namesSource(one, signer.claims));
+    return await checked(token, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
+  } catch (error) {
+    if (given === undefined || (error as KrmhubError).code === 'unavailable') throw error;
+    return checked(token, given, context);
+  }
 }
 
 /** Signatures have several spellings that verify, so what is signed identifies a token. */
@@ -116,93 +130,112 @@ function readUnverified(token: string): { issuer: string; keyId: string } {
   }
 }
 
-interface Expected {
-  issuer: string;
-  audience: string;
-  now: Date;
-}
-
 interface Signer {
   key: JWK;
-  /** The publishers for which the key counts. */
-  publishers: TrustedPublisher[];
+  claims: Claims;
+  publishers: readonly TrustedPublisher[];
 }
 
-interface Sought {
-  /** The publishers of the issuer. */
-  named: readonly TrustedPublisher[];
-  groups: readonly string[] | undefined;
-  keyId: string;
-  issuer: string;
-}
+/** Keys that owners gave, each with the publishers for which it counts. */
+type GivenKeys = Map<string, { key: JWK; publishers: TrustedPublisher[] }>;
 
-/**
- * Returns the keys that can verify a token: those that the issuer serves, those that owners of the groups gave for it,
- * then some that owners of any group gave. With the last ones, a workflow that names groups where it is no publisher reads
- * the same whether these have publishers of its issuer or not. A key counts for all publishers that have it. Rejects if
- * there is none.
- */
-async function candidateKeys(
-  sought: Sought,
-  known: IssuerKeys,
-): Promise<{ signers: Signer[]; problem: KrmhubError | undefined }> {
-  const { named, keyId, issuer } = sought;
-  const found = new Map<string, Signer>();
-  const add = ({ keys }: JSONWebKeySet, publishers: readonly TrustedPublisher[]) => {
-    for (const key of keys.filter(({ kid }) => kid === keyId)) {
+/** Returns the keys with an ID that owners of the groups gave: each that is read costs time. */
+function givenKeys(
+  wanted: readonly TrustedPublisher[],
+  { issuer, keyId }: { issuer: string; keyId: string },
+  groups: readonly string[] | undefined,
+): GivenKeys {
+  const sets = new Map<string, TrustedPublisher[]>();
+  const read = groups && new Set(groups.slice(0, MAX_GROUPS));
+  const counts = new Map<string, number>();
+  for (const publisher of wanted) {
+    const { group, keys } = publisher;
+    if (keys === undefined || read?.has(group) === false) continue;
+    const known = sets.get(keys);
+    if (known?.at(-1)?.group === group) {
+      known.push(publisher);
+      continue;
+    }
+    const count = counts.get(group) ?? 0;
+    if (read !== undefined && count >= MAX_SETS_OF_GROUP) continue;
+    counts.set(group, count + 1);
+    sets.set(keys, [...(known ?? []), publisher]);
+  }
+  if (read === undefined && sets.size > MAX_SETS) {
+    throw refused(`more than ${MAX_SETS} sets of keys of ${issuer} can have its key`, HINT_GROUPS);
+  }
+  const found: GivenKeys = new Map();
+  for (const [text, publishers] of sets) {
+    for (const key of givenKey(text, keyId).keys) {
       const digest = keyDigest(key);
       const first = found.get(digest) ?? { key, publishers: [] };
-      found.set(digest, { key: first.key, publishers: [...first.publishers, ...publishers] });
-    }
-  };
-  let problem: KrmhubError | undefined;
-  const served = named.filter(({ keys }) => keys === undefined);
-  if (served.length > 0) {
-    try {
-      add(await known.find(issuer, keyId), served);
-    } catch (error) {
-      problem = error as KrmhubError;
+      found.set(digest, { key, publishers: [...first.publishers, ...publishers] });
     }
   }
-  for (const text of givenSets(sought)) {
-    add(
-      givenKey(text, keyId),
-      named.filter(({ keys }) => keys === text),
-    );
-  }
-  if (found.size > 0) {
-    return { signers: [...found.values()], problem: problem?.code === 'unavailable' ? problem : undefined };
-  }
-  throw problem ?? refused(`the publishers of ${issuer} have no key ${JSON.stringify(keyId)}`, HINT_KEYS);
+  return found;
 }
 
-/** Returns the sets of keys that owners gave and that are read: each costs time. Throws if the groups have too many. */
-function givenSets({ named, groups, keyId, issuer }: Sought): Set<string> {
-  const spelled = JSON.stringify(keyId);
-  const given = named.filter(({ keys }) => keys?.includes(spelled) === true || keys?.includes('\\') === true);
-  const setsOf = (publishers: readonly TrustedPublisher[]) =>
-    new Set(publishers.flatMap(({ keys }) => keys ?? []));
-  const wantedGroups = new Set(groups ?? given.map(({ group }) => group));
-  const wanted = setsOf(given.filter(({ group }) => wantedGroups.has(group)));
-  if (wanted.size > MAX_SETS) {
-    const hint = groups === undefined ? HINT_GROUPS : HINT_SETS;
-    throw refused(`more than ${MAX_SETS} keys of ${issuer} have its ID`, hint);
-  }
-  // The first ones of all, not of the others: that would tell which are of the wanted groups.
-  return new Set([...wanted, ...[...setsOf(given)].slice(0, MAX_OTHER_SETS)]);
-}
-
-/** Verifies a token with the key that signed it. Of several keys with one ID, another owner may have given the wrong ones. */
-async function verifyByAny(
-  token: string,
-  candidates: readonly Signer[],
-  expected: Expected,
-): Promise<(Signer & { claims: Claims }) | undefined> {
-  for (const candidate of candidates) {
-    const claims = await verified(token, candidate.key, expected);
-    if (claims !== undefined) return { ...candidate, claims };
+/** Returns the given key that signed a token, for the publishers that name its source; undefined if there is none. */
+async function givenSigner(token: string, keys: GivenKeys): Promise<Signer | undefined> {
+  for (const { key, publishers } of keys.values()) {
+    const claims = await signedClaims(token, key);
+    if (claims === undefined) continue;
+    const named = publishers.filter((one) => namesSource(one, claims));
+    return named.length === 0 ? undefined : { key, claims, publishers: named };
   }
   return undefined;
+}
+
+/** Returns the key that signed a token, of those that the issuer serves. Rejects if there is none. */
+async function servedSigner(
+  token: string,
+  { keys }: JSONWebKeySet,
+  keyId: string,
+): Promise<Omit<Signer, 'publishers'>> {
+  for (const key of keys.filter(({ kid }) => kid === keyId)) {
+    const claims = await signedClaims(token, key);
+    if (claims !== undefined) return { key, claims };
+  }
+  throw refused('its signature is not valid');
+}
+
+/** Returns the claims of a token, of which only the signature was verified; undefined if another key signed it. */
+async function signedClaims(token: string, key: JWK): Promise<Claims | undefined> {
+  try {
+    await compactVerify(token, createLocalJWKSet({ keys: [key] }), { algorithms: ALGORITHMS });
+    return decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a token with its claims checked. Rejects for claims that are not valid. */
+async function checked(
+  token: string,
+  { key, publishers }: Signer,
+  { audience, now }: VerifyContext,
+): Promise<IdentityToken> {
+  const { issuer } = readUnverified(token);
+  const claims = await verified(token, key, { issuer, audience, now });
+  const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
+  const accepted = publishers.filter((_, index) => problems[index] === undefined);
+  if (accepted.length === 0 && publishers.length > 0) throw problems[0]!;
+  const { exp, iat, jti } = claims as { exp: number; iat: number; jti?: unknown };
+  if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
+  const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
+  const issuedAt = new Date(Math.max(iat, 0) * 1000);
+  const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
+  // By key, so that no one uses up the tokens that another key signs.
+  return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
+}
+
+/** What a workflow reads that is no publisher, or that a key signed which its publisher does not have. */
+function unknownKey(keyId: string, groups: readonly string[] | undefined): KrmhubError {
+  const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
+  return refused(
+    `no trusted publisher${where} is this workflow with the key ${JSON.stringify(keyId)}`,
+    `An owner of the group adds the workflow: krmhub publisher add ${groups?.[0] ?? 'GROUP'}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see: krmhub publisher list.`,
+  );
 }
 
 /** Returns the same text for each spelling of a key. */
@@ -210,12 +243,12 @@ function keyDigest(key: JWK): string {
   return sha256(importPublicKey(key).export({ type: 'spki', format: 'der' }));
 }
 
-/** Returns the claims of a token; undefined if another key signed it. Rejects for claims that are not valid. */
+/** Returns the claims of a token that a key signed. Rejects for claims that are not valid. */
 async function verified(
   token: string,
   key: JWK,
-  { issuer, audience, now }: Expected,
-): Promise<Claims | undefined> {
+  { issuer, audience, now }: { issuer: string; audience: string; now: Date },
+): Promise<Claims> {
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: [key] }), {
       issuer,
@@ -232,7 +265,6 @@ async function verified(
     return payload;
   } catch (error) {
     if (error instanceof KrmhubError) throw error;
-    if (!OF_CLAIMS.some((type) => error instanceof type)) return undefined;
     throw explained(error, audience, decodeJwt(token));
   }
 }

@@ -16,21 +16,41 @@ export interface TokenExchange {
   origin: RequestOrigin;
 }
 
+/** Teams with publishers of an issuer. */
+export interface IssuerTeam {
+  /** Absent for publishers that administrators added. */
+  team?: string;
+  /** Whether the keys that the issuer serves count for some of them, and not only keys that owners gave. */
+  isServed: boolean;
+}
+
 /** Reads trusted publishers. */
 export interface TrustedPublisherReader {
-  /** Returns the publishers of a group or of an issuer, or all, by group in code unit order and then by time. */
-  trustedPublishers(
-    of?: { group: string } | { issuer: string } | { id: string },
-  ): Promise<TrustedPublisher[]>;
+  /** Returns the publishers of a group, or all, by group in code unit order and then by time. */
+  trustedPublishers(of?: { group: string } | { id: string }): Promise<TrustedPublisher[]>;
+  /**
+   * Returns the publishers that can accept a token, of the groups or of all: those without keys, and those with a key of
+   * this ID. By group in code unit order, the newest first.
+   */
+  publishersOfToken(of: {
+    issuer: string;
+    keyId: string;
+    groups?: readonly string[] | undefined;
+  }): Promise<TrustedPublisher[]>;
+  /** Returns the teams with publishers of an issuer that did not expire before a time. */
+  issuerTeams(issuer: string, at: Time): Promise<IssuerTeam[]>;
 }
 
 /** Stores which workflows may publish, and which of their tokens were exchanged. */
 export interface TrustedPublisherStore extends TrustedPublisherReader {
-  /** `review` sees the others of the group, and throws if the publisher must not be one of them. */
+  /**
+   * `review` sees the others of the group, and how many its team has in all groups, and throws if the publisher must not
+   * be one of them.
+   */
   addTrustedPublisher(
     publisher: TrustedPublisher,
     origin?: RequestOrigin,
-    review?: (others: readonly TrustedPublisher[]) => void,
+    review?: (others: readonly TrustedPublisher[], ofTeam: number) => void,
   ): Promise<void>;
   /** Revokes the tokens that its workflow got, too. Returns false if there is none with this ID. */
   removeTrustedPublisher(id: string, act: Act): Promise<boolean>;

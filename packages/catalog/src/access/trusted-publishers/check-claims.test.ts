@@ -4,10 +4,10 @@ import { REFUSED_RUNS, RUNS } from '../../testing/ci-runs.js';
 import {
   breaksOnlyRules,
   checkClaims,
-  checkNamedPublishers,
   describeRun,
   namesSource,
   pinned,
+  probableProvider,
   type TrustedPublisher,
 } from './check-claims.js';
 import { isIssuerOf, provider } from './providers.js';
@@ -50,21 +50,20 @@ describe.each(CI_PROVIDERS)('a publisher of %s', (name) => {
     }
   });
 
-  it('is compared with other runs by its source alone', () => {
-    const [source, ...others] = Object.keys(provider(name).settings);
-    const read: string[] = [];
-    const noted = new Proxy<Record<string, string>>(
-      { ...settings, [source!]: 'another' },
-      {
-        get: (values, setting) => {
-          read.push(String(setting));
-          return values[String(setting)];
-        },
-      },
-    );
-    const another = publisher(name, { settings: noted });
-    expect(checkNamedPublishers([another, trusted], claims)).toEqual([{ publisher: trusted, problems: [] }]);
-    expect(read.filter((setting) => others.includes(setting))).toEqual([]);
+  it('names its source: a repository, or all that names the account of a namespace', () => {
+    const [first, ...others] = Object.entries(provider(name).settings);
+    const isOwn = (setting: string) =>
+      namesSource(publisher(name, { settings: { ...settings, [setting]: 'another' } }), claims);
+    expect(isOwn(first![0])).toBe(false);
+    for (const [setting, { isRequired }] of others) {
+      expect(isOwn(setting), setting).toBe(isRequired !== true || first![1].pin !== undefined);
+    }
+  });
+
+  it('is probably the one that signed its claims', () => {
+    const { issuer, issuerExample } = provider(name);
+    expect(probableProvider(issuer ?? issuerExample!, claims)).toBe(name);
+    expect(probableProvider('https://unknown.example.com', {})).toBe('custom');
   });
 
   it('describes the run without what a terminal would interpret', () => {

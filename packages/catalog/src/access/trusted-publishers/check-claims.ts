@@ -1,10 +1,11 @@
-import { type CiProvider, matchesGlob } from '@krmhub/schema';
+import { CI_PROVIDERS, type CiProvider, matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
   type ClaimPath,
   type Claims,
   claimName,
   claimText,
+  isIssuerOf,
   type ProviderPin,
   type ProviderRule,
   type ProviderSetting,
@@ -75,9 +76,7 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
     const why = isRenamed(publisher, setting, claims) ? `${setting.meaning} has another name now` : without;
     problems.push({ ...claimProblem(setting.claim, expected, found), ...defined({ why }) });
   }
-  const isNamed = Object.entries(settings).every(
-    ([name, { isRequired }]) => !isRequired || hasSetting(publisher, name, claims),
-  );
+  const isNamed = hasRequired(publisher, claims);
   for (const [name, pin] of Object.entries(pins)) {
     const found = claimText(claims, pin.claim);
     const expected = publisher.pins[name];
@@ -96,19 +95,6 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   return [...problems, ...first];
 }
 
-/**
- * Compares verified claims with the publishers that name their source. No other publisher accepts them, and there can be
- * thousands of an issuer, so that one claim of each is compared first.
- */
-export function checkNamedPublishers(
-  publishers: readonly TrustedPublisher[],
-  claims: Claims,
-): { publisher: TrustedPublisher; problems: ClaimProblem[] }[] {
-  return publishers
-    .filter((publisher) => namesSource(publisher, claims))
-    .map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
-}
-
 /** Whether all problems are with rules of the provider, so that no other publisher would accept the run. */
 export function breaksOnlyRules(
   { provider: name }: TrustedPublisher,
@@ -123,10 +109,32 @@ function isRuled(rule: ProviderRule, { settings }: TrustedPublisher): boolean {
   return !('unless' in rule && rule.unless !== undefined && settings[rule.unless] !== undefined);
 }
 
-/** Reports whether claims are of the source that a publisher names first, whatever else differs. */
+/**
+ * Reports whether claims are of the source that a publisher names, whatever else differs: only such a workflow is told
+ * what the publisher wants. A repository has one owner; in a namespace or organization, only the account or pipeline has.
+ * There can be thousands of publishers of an issuer, so this is compared first.
+ */
 export function namesSource(publisher: TrustedPublisher, claims: Claims): boolean {
-  const [name, setting] = firstSetting(publisher.provider);
-  return hasSetting(publisher, name, claims) || isRenamed(publisher, setting, claims);
+  const { settings } = provider(publisher.provider);
+  const [[name, first]] = Object.entries(settings) as [[string, ProviderSetting]];
+  if (first.pin === undefined) return hasRequired(publisher, claims);
+  return hasSetting(publisher, name, claims) || isRenamed(publisher, first, claims);
+}
+
+/** Returns the provider that probably signed claims, if no publisher says which. */
+export function probableProvider(issuer: string, claims: Claims): CiProvider {
+  const names = (name: CiProvider) => {
+    const [source] = sourceSettings(name);
+    return isIssuerOf(name, issuer) && settingValue(source!, claims) !== undefined;
+  };
+  return CI_PROVIDERS.find(names) ?? 'custom';
+}
+
+/** Whether claims have everything that names a workflow. */
+function hasRequired(publisher: TrustedPublisher, claims: Claims): boolean {
+  return Object.entries(provider(publisher.provider).settings).every(
+    ([name, { isRequired }]) => !isRequired || hasSetting(publisher, name, claims),
+  );
 }
 
 /** Whether claims have a setting as a publisher wants it. */
@@ -180,7 +188,10 @@ export function pinned(publisher: TrustedPublisher, claims: Claims): Record<stri
 }
 
 /** Describes the run of verified claims. */
-export function describeRun({ provider: name, issuer }: TrustedPublisher, claims: Claims): WorkflowRun {
+export function describeRun(
+  { provider: name, issuer }: Pick<TrustedPublisher, 'provider' | 'issuer'>,
+  claims: Claims,
+): WorkflowRun {
   const { run, issuer: usual } = provider(name);
   const parts = sourceSettings(name).map((setting) => settingValue(setting, claims));
   const at = (path: ClaimPath | undefined) => path && short(claimText(claims, path));
@@ -202,10 +213,6 @@ function sourceSettings(name: CiProvider): ProviderSetting[] {
   return Object.values(provider(name).settings).filter(({ isRequired }) => isRequired);
 }
 
-function firstSetting(name: CiProvider): [string, ProviderSetting] {
-  return Object.entries(provider(name).settings)[0]!;
-}
-
 /** Returns what a token says about a setting: the claim, or the part of it that is compared. */
 function settingValue({ claim, part }: ProviderSetting, claims: Claims): string | undefined {
   const value = claimText(claims, claim);
@@ -214,7 +221,9 @@ function settingValue({ claim, part }: ProviderSetting, claims: Claims): string 
 
 function isSame({ ignoresCase, isPattern }: ProviderSetting, expected: string, found: string): boolean {
   if (isPattern) return matchesGlob(expected, found);
-  return ignoresCase ? foldAscii(expected) === foldAscii(found) : expected === found;
+  // Folding keeps the length, and what came can be long.
+  if (!ignoresCase || expected.length !== found.length) return expected === found;
+  return foldAscii(expected) === foldAscii(found);
 }
 
 /** Letters such as the Kelvin sign have the small letter of another one: a job could name an environment of its own. */
@@ -247,6 +256,6 @@ export function claimProblem(path: ClaimPath, expected: string, found: string | 
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function short(value: string | undefined): string | undefined {
-  const text = value?.replace(UNPRINTABLE, '?');
+  const text = value?.slice(0, MAX_CLAIM_LENGTH + 1).replace(UNPRINTABLE, '?');
   return text === undefined || text.length <= MAX_CLAIM_LENGTH ? text : `${text.slice(0, MAX_CLAIM_LENGTH)}…`;
 }

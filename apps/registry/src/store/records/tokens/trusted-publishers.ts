@@ -8,7 +8,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { asc, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
-import { change, query, text, type Work } from '../../sql/statement.js';
+import { change, inList, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
 import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
 import { RecentTokens } from './recent-tokens.js';
@@ -19,7 +19,7 @@ const KEPT_MILLISECONDS = 86_400_000;
 
 const { group, createdAt, id } = trustedPublishers;
 const all = query((db) => db.select().from(trustedPublishers).orderBy(asc(group), asc(createdAt), asc(id)));
-const having = (column: 'group' | 'issuer' | 'id') =>
+const having = (column: 'group' | 'id') =>
   query((db) =>
     db
       .select()
@@ -28,7 +28,25 @@ const having = (column: 'group' | 'issuer' | 'id') =>
       .orderBy(asc(group), asc(createdAt), asc(id)),
   );
 const byId = having('id');
-const LISTS = { group: having('group'), issuer: having('issuer'), id: byId };
+const LISTS = { group: having('group'), id: byId };
+const COLUMNS = `id, group_name AS "group", kind, provider, issuer, settings, pins, keys, team,
+  created_at AS "createdAt", created_by AS "createdBy", expires_at AS "pendingUntil", last_used_at AS "lastUsedAt"`;
+type Row = typeof trustedPublishers.$inferSelect;
+type TextRow = Omit<Row, 'settings' | 'pins'> & { settings: string; pins: string };
+// Sets that have the ID in another field are read in vain.
+const ofToken = (where: string) =>
+  `SELECT ${COLUMNS} FROM trusted_publisher
+   WHERE issuer = :issuer AND (keys IS NULL OR replace(keys, :keyId, '') <> keys) ${where}
+   ORDER BY group_name, created_at DESC, id`;
+const ofGroups = text<TextRow>(inList((groups) => ofToken(`AND group_name IN ${groups}`), ':groups'));
+const ofAnyGroup = text<TextRow>(ofToken(''));
+const teams = text<{ team: string | null; served: number }>(
+  `SELECT DISTINCT team, CASE WHEN keys IS NULL THEN 1 ELSE 0 END AS served FROM trusted_publisher
+   WHERE issuer = :issuer AND (expires_at IS NULL OR expires_at > :at)`,
+);
+const countOfTeam = text<{ count: number }>(
+  'SELECT count(*) AS count FROM trusted_publisher WHERE team = :team',
+);
 const remove = text('DELETE FROM trusted_publisher WHERE id = :id');
 const forget = text('DELETE FROM used_identity_token WHERE expires_at < :at');
 const forgetTokens = text('DELETE FROM token WHERE run IS NOT NULL AND expires_at < :before');
@@ -109,11 +127,33 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         const list = column === undefined ? all : LISTS[column];
         return (yield* list.all({ ...of })).map(record);
       }),
+    publishersOfToken: ({ issuer, keyId, groups }) =>
+      readOne(function* () {
+        const values = { issuer, keyId: JSON.stringify(keyId) };
+        const rows =
+          groups === undefined
+            ? yield* ofAnyGroup.all(values)
+            : yield* ofGroups.all({ ...values, groups: JSON.stringify(groups) });
+        return rows.map(({ settings, pins, ...row }) =>
+          record({ ...row, settings: JSON.parse(settings), pins: JSON.parse(pins) }),
+        );
+      }),
+    issuerTeams: (issuer, at) =>
+      readOne(function* () {
+        const rows = yield* teams.all({ issuer, at });
+        return rows.map(({ team, served }) => ({
+          ...defined({ team: team ?? undefined }),
+          isServed: served === 1,
+        }));
+      }),
     addTrustedPublisher: (publisher, origin, review) =>
       write(function* () {
         const { createdAt: at, createdBy: by } = publisher;
         yield* removeUnused(publisher.group, { at, by, origin });
-        review?.((yield* LISTS.group.all({ group: publisher.group })).map(record));
+        const others = (yield* LISTS.group.all({ group: publisher.group })).map(record);
+        const { team } = publisher;
+        const ofTeam = team === undefined ? 0 : (yield* countOfTeam.first({ team }))!.count;
+        review?.(others, ofTeam);
         yield* change((db) => db.insert(trustedPublishers).values(publisher)).run();
         const act = { at, by, origin, action: 'publisher.add' as const, object: objectOf(publisher) };
         yield* appendAudit({ ...act, outcome: 'done', detail: described(publisher) });
@@ -143,7 +183,7 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
   };
 }
 
-function record(row: typeof trustedPublishers.$inferSelect): TrustedPublisher {
+function record(row: Row): TrustedPublisher {
   const { kind, keys, team, pendingUntil, lastUsedAt, ...rest } = row;
   return {
     ...rest,

@@ -1,0 +1,1 @@
+CREATE INDEX "trusted_publisher_issuer" ON "trusted_publisher" ("issuer", "group_name");
