@@ -62,25 +62,27 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
 
     it('of a token are those of its issuer, without keys or with its key, the newest first in each group', async () => {
       const { issuer } = publisher;
+      const pendingUntil = '2030-03-03T00:00:00.000Z';
+      const one = { ...publisher, pendingUntil };
       const keysOf = (...kids: string[]) => JSON.stringify({ keys: kids.map((kid) => ({ kty: 'EC', kid })) });
-      const b = { ...publisher, id: 'b', group: 'b.example.com', createdAt: LATER };
-      const given = { ...publisher, id: 'given', keys: keysOf('x', 'it"s'), team: 'red' };
-      const newer = { ...publisher, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
-      const elsewhere = { ...publisher, id: 'elsewhere', issuer: 'https://other.example.com' };
-      for (const one of [b, publisher, given, newer, elsewhere]) await store().addTrustedPublisher(one);
-      expect(await store().publishersOfToken({ issuer, keyId: 'x' })).toEqual([newer, given, publisher, b]);
-      expect(await store().publishersOfToken({ issuer, keyId: 'it"s' })).toEqual([given, publisher, b]);
-      expect(await store().publishersOfToken({ issuer, keyId: 'y' })).toEqual([publisher, b]);
+      const b = { ...one, id: 'b', group: 'b.example.com', createdAt: LATER };
+      const given = { ...one, id: 'given', keys: keysOf('x', 'it"s'), team: 'red' };
+      const newer = { ...one, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
+      const elsewhere = { ...one, id: 'elsewhere', issuer: 'https://other.example.com' };
+      for (const added of [b, one, given, newer, elsewhere]) await store().addTrustedPublisher(added);
+      expect(await store().publishersOfToken({ issuer, keyId: 'x' })).toEqual([b, newer, given, one]);
+      expect(await store().publishersOfToken({ issuer, keyId: 'it"s' })).toEqual([b, given, one]);
+      expect(await store().publishersOfToken({ issuer, keyId: 'y' })).toEqual([b, one]);
       const of = (...groups: string[]) => store().publishersOfToken({ issuer, keyId: 'x', groups });
       expect(await of('b.example.com', 'absent.example.com')).toEqual([b]);
-      expect(await of('example.com')).toEqual([newer, given, publisher]);
+      expect(await of('example.com')).toEqual([newer, given, one]);
       expect(await of('absent.example.com')).toEqual([]);
       const teams = await store().issuerTeams(issuer, AT);
-      expect(teams.sort((one, other) => Number(one.isServed) - Number(other.isServed))).toEqual([
+      expect(teams.sort((a, b) => Number(a.isServed) - Number(b.isServed))).toEqual([
         { team: 'red', isServed: false },
         { isServed: true },
       ]);
-      expect(await store().issuerTeams(issuer, LATER)).toEqual([]);
+      expect(await store().issuerTeams(issuer, pendingUntil)).toEqual([]);
       expect(await store().issuerTeams('none', AT)).toEqual([]);
     });
 

@@ -141,6 +141,19 @@ describe('the owner of another group', () => {
     expect((await exchange(await signBy(github, RUN))).status).toBe(201);
   });
 
+  it('adds no more publishers than a team can have, in any number of groups', async () => {
+    const wanted = { provider: 'custom', issuer: 'https://ci.example.com', settings: { subject: 'x' } };
+    const { body } = await add('a.example.com', wanted);
+    const { store } = registry.parts;
+    const [stored] = await store.trustedPublishers({ id: body.id });
+    for (let count = 1; count < 1_000; count += 1) {
+      await store.addTrustedPublisher({ ...stored!, id: randomUUID(), group: `a${count}.example.com` });
+    }
+    const more = await add('a.example.com', { ...wanted, settings: { subject: 'y' } });
+    expect([more.status, more.body.detail]).toEqual([409, 'the team has 1000 publishers, the limit']);
+    expect((await add('ours.example.com', wanted)).status).toBe(201);
+  });
+
   it('cannot publish as a workflow of GitHub with an issuer of its own', async () => {
     const issuer = `${GITHUB}.evil.example/_services/token`;
     const evil = await TestIssuer.create(issuer);
