@@ -45,6 +45,7 @@ const FULL_SIZE = [
   'packages/yaml/src/edit/{edit-files,edit-random,hostile-edits,real-files}.test.ts',
   'packages/yaml/src/read/hostile.test.ts',
   'test/authorization/{operations,seen}.test.ts',
+  'test/contracts/search-follower.test.ts',
   'test/yaml-agreement.test.ts',
 ];
 
