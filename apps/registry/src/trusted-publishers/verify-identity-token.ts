@@ -87,9 +87,7 @@ export async function verifyIdentityToken(token: string, context: VerifyContext)
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
-  const wanted = await context.publishers({ issuer, keyId });
-  const given = await givenSigner(token, givenKeys(wanted, { issuer, keyId }, context.groups));
-  const own = wanted.filter(({ keys }) => keys === undefined);
+  const { given, own } = await givenSigner(token, { issuer, keyId }, context);
   if (given !== undefined) {
     const { claims, publishers } = given;
     const isAccepted = publishers.some((one) => context.accepts(one, claims));
@@ -175,15 +173,24 @@ function givenKeys(
   return found;
 }
 
-/** Returns the given key that signed a token, for the publishers that name its source; undefined if there is none. */
-async function givenSigner(token: string, keys: GivenKeys): Promise<Signer | undefined> {
-  for (const { key, publishers } of keys.values()) {
+/**
+ * Returns the given key that signed a token, for the publishers that name its source, if there is one, and the publishers
+ * without keys. The keys, which can be many, are not held while the issuer is asked.
+ */
+async function givenSigner(
+  token: string,
+  of: { issuer: string; keyId: string },
+  { publishers: read, groups }: VerifyContext,
+): Promise<{ given: Signer | undefined; own: TrustedPublisher[] }> {
+  const wanted = await read(of);
+  const own = wanted.filter(({ keys }) => keys === undefined);
+  for (const { key, publishers } of givenKeys(wanted, of, groups).values()) {
     const claims = await signedClaims(token, key);
     if (claims === undefined) continue;
     const named = publishers.filter((one) => namesSource(one, claims));
-    return named.length === 0 ? undefined : { key, claims, publishers: named };
+    return { given: named.length === 0 ? undefined : { key, claims, publishers: named }, own };
   }
-  return undefined;
+  return { given: undefined, own };
 }
 
 /** Returns the key that signed a token, of those that the issuer serves. Rejects if there is none. */
