@@ -70,10 +70,14 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const newer = { ...one, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
       const elsewhere = { ...one, id: 'elsewhere', issuer: 'https://other.example.com' };
       for (const added of [b, one, given, newer, elsewhere]) await store().addTrustedPublisher(added);
-      expect(await store().publishersOfToken({ issuer, keyId: 'x' })).toEqual([b, newer, given, one]);
-      expect(await store().publishersOfToken({ issuer, keyId: 'it"s' })).toEqual([b, given, one]);
-      expect(await store().publishersOfToken({ issuer, keyId: 'y' })).toEqual([b, one]);
-      const of = (...groups: string[]) => store().publishersOfToken({ issuer, keyId: 'x', groups });
+      const all = (keyId: string, limit = 10) => store().publishersOfToken({ issuer, keyId }, { limit });
+      expect(await all('x', 1)).toHaveLength(3);
+      expect(await all('x')).toEqual([b, newer, given, one]);
+      expect(await all('it"s')).toEqual([b, given, one]);
+      expect(await all('y')).toEqual([b, one]);
+      const of = (...named: string[]) =>
+        store().publishersOfToken({ issuer, keyId: 'x' }, { named, keyed: named.slice(0, 1) });
+      expect(await of('b.example.com', 'example.com')).toEqual([b, one]);
       expect(await of('b.example.com', 'absent.example.com')).toEqual([b]);
       expect(await of('example.com')).toEqual([newer, given, one]);
       expect(await of('absent.example.com')).toEqual([]);

@@ -109,7 +109,8 @@ export const ExchangeRequest = z
       .max(1_000)
       .optional()
       .openapi({
-        description: 'What it will publish. Absent for all groups that it may publish, if one team owns them',
+        description:
+          'What it will publish. Absent for all groups that it may publish, if one team owns them. Keys that owners gave count for the first 10',
         example: ['example.com'],
       }),
   })

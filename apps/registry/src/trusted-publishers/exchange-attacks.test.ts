@@ -4,7 +4,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'j
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
-import { givenKey, readKeys } from './issuer-keys.js';
+import { checkedKey, givenKeys, readKeys } from './issuer-keys.js';
 
 /** What owners of other groups, issuers, and workflows try. */
 const GITLAB = 'https://gitlab.example.com';
@@ -247,6 +247,61 @@ describe('a hidden group', () => {
     for (const status of [201, 401, 403, 503])
       expect(all.join(), String(status)).toContain(`"status":${status}`);
   });
+
+  it('is not told by claims that only the owner of another publisher signed', async () => {
+    const [serving, evil] = [await TestIssuer.create(issuer), await TestIssuer.create(issuer)];
+    issuers.push(serving);
+    const account = { namespace: 'ci', serviceAccount: 'mine' };
+    const mine = { provider: 'kubernetes', issuer, settings: account, pins: { serviceAccountUid: 'never' } };
+    expect((await add('a.example.com', { ...mine, ...given(keysOf(evil)) })).status).toBe(201);
+    expect((await add('secret.example.com', theirs)).status).toBe(201);
+    const claims = {
+      ...{ aud: [AUDIENCE], sub: 'theirs' },
+      'kubernetes.io': { namespace: 'ci', serviceaccount: { name: 'mine', uid: '1' } },
+    };
+    for (const isAway of [false, true]) {
+      serving.isAway = isAway;
+      const answers = [];
+      for (const group of ['absent.example.com', 'secret.example.com']) {
+        registry.advance(90_000_000);
+        const { fetches } = serving;
+        const { status, body } = await exchange(await signBy(evil, claims), ['a.example.com', group]);
+        answers.push([status, body.detail, body.hint, serving.fetches - fetches]);
+      }
+      expect(answers[1]).toEqual(answers[0]);
+    }
+  });
+});
+
+describe('a workflow whose key is given in one place and served in another', () => {
+  const issuer = 'https://ci.example.com';
+  const wanted = { provider: 'custom', issuer, settings: { subject: 's' } };
+
+  it('publishes in all groups that accept it, and in those with its key if the issuer is away', async () => {
+    const serving = await TestIssuer.create(issuer);
+    issuers.push(serving);
+    const keys = JSON.stringify(serving.keySet());
+    for (const [group, more] of [
+      ['ours.example.com', { keys }],
+      ['secret.example.com', {}],
+      ['secret.example.com', { kind: 'SetLabels', keys }],
+    ] as const) {
+      expect((await add(group, { ...wanted, ...more })).status).toBe(201);
+    }
+    const publishes = async (...groups: string[]) => {
+      const token = await signBy(serving, { aud: AUDIENCE, sub: 's' });
+      const { status, body } = await exchange(token, groups.length === 0 ? undefined : groups);
+      return status === 201 ? [...body.publishes].sort() : status;
+    };
+    const all = ['ours.example.com', 'secret.example.com', 'secret.example.com/SetLabels'];
+    expect(await publishes('ours.example.com', 'secret.example.com')).toEqual(all);
+    expect(await publishes()).toEqual(all);
+    expect(await publishes('secret.example.com')).toEqual(all.slice(1));
+    serving.isAway = true;
+    registry.advance(90_000_000);
+    expect(await publishes('ours.example.com')).toEqual(all.slice(0, 1));
+    expect(await publishes('ours.example.com', 'secret.example.com')).toEqual([all[0], all[2]]);
+  });
 });
 
 const removePublisher = async (id: string) => {
@@ -413,8 +468,8 @@ describe('keys', () => {
     const [one, other] = [await jwkOf(rsa(2048).publicKey), await jwkOf(rsa(2048).publicKey)];
     const wanted = { ...other, kid: 'b' };
     const text = JSON.stringify({ keys: [one, wanted, { ...one, kid: 'c' }, { kty: 'RSA', kid: 'b' }, 1] });
-    expect(givenKey(text, 'b').keys).toEqual([wanted]);
-    expect(givenKey(text, 'd').keys).toEqual([]);
+    expect(givenKeys(text, 'b').filter((key) => checkedKey(key) !== undefined)).toEqual([wanted]);
+    expect(givenKeys(text, 'd')).toEqual([]);
   });
 
   it('verify no token with another algorithm, and no critical or nested one', async () => {

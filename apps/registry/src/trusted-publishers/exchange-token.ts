@@ -67,8 +67,8 @@ export async function exchangeToken(
   const now = clock();
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
-    publishers: async (of) =>
-      (await store.publishersOfToken({ ...of, groups })).filter((one) => !isPublisherExpired(one, now)),
+    publishers: async (of, groups) =>
+      (await store.publishersOfToken(of, groups)).filter((one) => !isPublisherExpired(one, now)),
     issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
     groups,
     accepts: (publisher, claims) => checkClaims(publisher, claims).length === 0,

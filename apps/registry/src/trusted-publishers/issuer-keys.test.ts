@@ -125,6 +125,9 @@ it('of the issuers of one team take no places of other teams', async () => {
       expect(await find(name, undefined, ['rivals'])).toBe(one % 2 === 0 ? 'unavailable' : 'found');
     }
     expect([await ours(), await shared()]).toEqual(['found', 'found']);
+    for (let one = 0; one < 200; one += 1)
+      await find(`${round}-both-${one}`, undefined, ['rivals', 'others']);
+    expect([await ours(), await shared()]).toEqual(['found', 'found']);
     clock.now += 60_000;
   }
   for (const name of ['ours', 'shared']) expect(asked.get(`https://${name}.example.com`)).toHaveLength(1);

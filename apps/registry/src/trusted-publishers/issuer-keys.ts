@@ -12,6 +12,8 @@ export const ISSUER_LIMITS = { maxBytes: 262_144, milliseconds: 10_000 };
 const MAX_KEYS = 100;
 /** Keys that an owner gives for one: each token reads those of many owners. */
 const MAX_GIVEN_KEYS = 20;
+/** Characters of them as they are stored: a token reads those of up to a thousand publishers. */
+const MAX_GIVEN_LENGTH = 10_000;
 const MIN_RSA_BITS = 2_048;
 /** Larger keys and exponents make each token that names the key cost milliseconds. Nobody uses them. */
 const MAX_RSA_BITS = 8_192;
@@ -36,8 +38,8 @@ const KEPT_MILLISECONDS = 86_400_000;
 const COOLDOWN_MILLISECONDS = 60_000;
 
 interface Known {
-  /** The only team with publishers of the issuer; undefined if there are several, or if it was added by administrators. */
-  team: string | undefined;
+  /** The teams with publishers of the issuer; none if administrators added some. */
+  teams: readonly string[];
   keys: JSONWebKeySet | undefined;
   fetchedAt: number;
   problem: string | undefined;
@@ -69,12 +71,8 @@ class Places {
    */
   add(issuer: string, known: Known): boolean {
     this.#issuers.delete(issuer);
-    const { team } = known;
-    if (team !== undefined) {
-      const ofTeam = [...this.#issuers.values()].filter((one) => one.team === team);
-      if (ofTeam.length >= this.#maxOfTeam && !this.#removeOldest(team)) return false;
-    }
-    if (this.#issuers.size >= this.#max && !this.#removeOldest()) return false;
+    if (this.#isFull(known) && !this.#removeOldest((one) => this.#isFull(one))) return false;
+    if (this.#issuers.size >= this.#max && !this.#removeOldest(() => true)) return false;
     this.#issuers.set(issuer, known);
     return true;
   }
@@ -83,10 +81,16 @@ class Places {
     this.#issuers.delete(issuer);
   }
 
-  #removeOldest(ofTeam?: string): boolean {
-    for (const [issuer, { fetching, team }] of this.#issuers) {
-      const isCounted = ofTeam === undefined || team === ofTeam;
-      if (isCounted && fetching === undefined && !USUAL_ISSUERS.has(issuer))
+  /** Whether each team of an issuer has as many places as it can have. */
+  #isFull({ teams }: Known): boolean {
+    const count = (team: string) =>
+      [...this.#issuers.values()].filter((one) => one.teams.includes(team)).length;
+    return teams.length > 0 && teams.every((team) => count(team) >= this.#maxOfTeam);
+  }
+
+  #removeOldest(isIt: (known: Known) => boolean): boolean {
+    for (const [issuer, known] of this.#issuers) {
+      if (known.fetching === undefined && !USUAL_ISSUERS.has(issuer) && isIt(known))
         return this.#issuers.delete(issuer);
     }
     return false;
@@ -128,9 +132,9 @@ export class IssuerKeys {
     id: string,
     teams: readonly (string | undefined)[] = [],
   ): Promise<JSONWebKeySet> {
-    const team = teams.length === 1 ? teams[0] : undefined;
-    const known = this.#get(issuer) ?? this.#add(issuer, team);
-    known.team = team;
+    const counted = teams.includes(undefined) ? [] : (teams as readonly string[]);
+    const known = this.#get(issuer) ?? this.#add(issuer, counted);
+    known.teams = counted;
     const has = () => known.keys?.keys.some(({ kid }) => kid === id) === true;
     const now = this.#clock().getTime();
     const isFresh = now - known.fetchedAt < FRESH_MILLISECONDS;
@@ -157,8 +161,8 @@ export class IssuerKeys {
     return this.#used.get(issuer) ?? this.#unused.get(issuer);
   }
 
-  #add(issuer: string, team: string | undefined): Known {
-    const known = { ...newlyKnown(), team };
+  #add(issuer: string, teams: readonly string[]): Known {
+    const known = { ...newlyKnown(), teams };
     if (!this.#unused.add(issuer, known)) throw unavailable(issuer, 'many other issuers are being asked');
     return known;
   }
@@ -197,7 +201,7 @@ export class IssuerKeys {
 }
 
 const newlyKnown = (): Known => ({
-  team: undefined,
+  teams: [],
   keys: undefined,
   fetchedAt: Number.NEGATIVE_INFINITY,
   problem: undefined,
@@ -234,13 +238,20 @@ export function readKeys(value: JsonValue, max = MAX_KEYS): JSONWebKeySet {
 export function storedKeys(text: string): string {
   const { keys } = readKeys(JSON.parse(text) as JsonValue, MAX_GIVEN_KEYS);
   if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw new Error('two keys have the same `kid`');
-  return JSON.stringify({ keys: keys.map(onlyNumbers) });
+  const stored = JSON.stringify({ keys: keys.map(onlyNumbers) });
+  if (stored.length <= MAX_GIVEN_LENGTH) return stored;
+  throw new Error(`its keys have ${stored.length} characters; the limit is ${MAX_GIVEN_LENGTH}`);
 }
 
-/** Returns the key with this ID of a set that an owner gave: others are not read, because each of them costs time. */
-export function givenKey(text: string, id: string): JSONWebKeySet {
+/** Returns the keys with this ID of a set that an owner gave, not checked: that costs time for each of them. */
+export function givenKeys(text: string, id: string): JsonValue[] {
   const { keys } = JSON.parse(text) as { keys: JsonValue[] };
-  return { keys: usableKeys(keys.filter((key) => isObject(key) && key.kid === id)).map(onlyNumbers) };
+  return keys.filter((key) => isObject(key) && key.kid === id);
+}
+
+/** Checks a key that an owner gave. Returns undefined for one that can verify no token. */
+export function checkedKey(key: JsonValue): JWK | undefined {
+  return usableKeys([key]).map(onlyNumbers)[0];
 }
 
 /** What else an owner wrote, such as `alg`, would limit the key for other publishers that have it. */

@@ -5,6 +5,7 @@ import {
   type Provider,
   provider,
   type TrustedPublisher,
+  type TrustedPublisherReader,
 } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
@@ -18,7 +19,7 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
-import { givenKey, type IssuerKeys, importPublicKey } from './issuer-keys.js';
+import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
@@ -28,15 +29,16 @@ const LEEWAY_SECONDS = 30;
 const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
+/** Groups whose given keys are read: the first ones that are named. */
+const MAX_GROUPS = 10;
 /**
- * Sets of keys that owners gave for an issuer, and that are read of a group: the newest that have the ID of the key. What
- * is read of one group does not depend on the others, so that it does not tell what they have.
+ * Different keys with the ID that owners of a group gave: what is read of one group does not depend on the others, so that
+ * it does not tell what they have.
  */
-const MAX_SETS_OF_GROUP = 5;
-/** Groups whose sets are read: the first ones that are named. */
-const MAX_GROUPS = 50;
-/** Sets of a token that names no group. */
-const MAX_SETS = 50;
+const MAX_KEYS_OF_GROUP = 3;
+/** Publishers with keys, and different keys, of a token that names no group. */
+const MAX_KEYED = 1_000;
+const MAX_KEYS = 50;
 const ALGORITHMS = ['RS256', 'ES256'];
 const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
@@ -60,8 +62,8 @@ export interface IdentityToken {
 }
 
 interface VerifyContext {
-  /** What can accept the token, of the groups that it is exchanged for. */
-  publishers(of: { issuer: string; keyId: string }): Promise<TrustedPublisher[]>;
+  /** What can accept the token. */
+  publishers: TrustedPublisherReader['publishersOfToken'];
   issuerTeams(issuer: string): Promise<IssuerTeam[]>;
   /** Absent for all groups. */
   groups?: readonly string[] | undefined;
@@ -88,18 +90,18 @@ export async function verifyIdentityToken(token: string, context: VerifyContext)
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(token, { issuer, keyId }, context);
-  if (given !== undefined) {
-    const { claims, publishers } = given;
-    const isAccepted = publishers.some((one) => context.accepts(one, claims));
-    if (isAccepted || !own.some((one) => namesSource(one, claims))) return checked(token, given, context);
-  }
+  const taken = given?.publishers.filter((one) => context.accepts(one, given.claims)) ?? [];
+  const isTaken = (group: string) => taken.some((one) => one.group === group && one.kind === undefined);
+  if (given !== undefined && context.groups?.every(isTaken) === true) return checked(token, given, context);
   try {
+    // Asked or not, whatever the groups have: only the issuer says which claims are true.
     if (served.length === 0) throw unknownKey(keyId, context.groups);
     const signer = await servedSigner(token, await context.keys.find(issuer, keyId, served), keyId);
     const named = own.filter((one) => namesSource(one, signer.claims));
     return await checked(token, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
   } catch (error) {
-    if (given === undefined || (error as KrmhubError).code === 'unavailable') throw error;
+    const isAway = (error as KrmhubError).code === 'unavailable';
+    if (given === undefined || (isAway && taken.length === 0)) throw error;
     return checked(token, given, context);
   }
 }
@@ -134,43 +136,41 @@ interface Signer {
   publishers: readonly TrustedPublisher[];
 }
 
-/** Keys that owners gave, each with the publishers for which it counts. */
-type GivenKeys = Map<string, { key: JWK; publishers: TrustedPublisher[] }>;
+/** A key that owners gave, and the publishers for which it counts. */
+type GivenKey = Omit<Signer, 'claims'>;
 
-/** Returns the keys with an ID that owners of the groups gave: each that is read costs time. */
-function givenKeys(
+/** Returns the keys with an ID that owners gave: each that is checked costs time. */
+function candidates(
   wanted: readonly TrustedPublisher[],
   { issuer, keyId }: { issuer: string; keyId: string },
-  groups: readonly string[] | undefined,
-): GivenKeys {
-  const sets = new Map<string, TrustedPublisher[]>();
-  const read = groups && new Set(groups.slice(0, MAX_GROUPS));
-  const counts = new Map<string, number>();
+  isLimited: boolean,
+): GivenKey[] {
+  const found = new Map<string, TrustedPublisher[]>();
+  const ofGroups = new Map<string, Set<string>>();
   for (const publisher of wanted) {
     const { group, keys } = publisher;
-    if (keys === undefined || read?.has(group) === false) continue;
-    const known = sets.get(keys);
-    if (known?.at(-1)?.group === group) {
-      known.push(publisher);
-      continue;
-    }
-    const count = counts.get(group) ?? 0;
-    if (read !== undefined && count >= MAX_SETS_OF_GROUP) continue;
-    counts.set(group, count + 1);
-    sets.set(keys, [...(known ?? []), publisher]);
-  }
-  if (read === undefined && sets.size > MAX_SETS) {
-    throw refused(`more than ${MAX_SETS} sets of keys of ${issuer} can have its key`, HINT_GROUPS);
-  }
-  const found: GivenKeys = new Map();
-  for (const [text, publishers] of sets) {
-    for (const key of givenKey(text, keyId).keys) {
-      const digest = keyDigest(key);
-      const first = found.get(digest) ?? { key, publishers: [] };
-      found.set(digest, { key, publishers: [...first.publishers, ...publishers] });
+    for (const key of keys === undefined ? [] : givenKeys(keys, keyId)) {
+      const text = JSON.stringify(key);
+      const ofGroup = ofGroups.get(group) ?? new Set();
+      if (!ofGroup.has(text) && ofGroup.size >= MAX_KEYS_OF_GROUP) continue;
+      ofGroups.set(group, ofGroup.add(text));
+      const publishers = found.get(text);
+      if (publishers === undefined) found.set(text, [publisher]);
+      else publishers.push(publisher);
     }
   }
-  return found;
+  if (isLimited && (found.size > MAX_KEYS || wanted.filter(({ keys }) => keys).length > MAX_KEYED)) {
+    throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
+  }
+  const checkedKeys = new Map<string, GivenKey>();
+  for (const [text, publishers] of found) {
+    const key = checkedKey(JSON.parse(text));
+    if (key === undefined) continue;
+    const digest = keyDigest(key);
+    const others = checkedKeys.get(digest)?.publishers ?? [];
+    checkedKeys.set(digest, { key, publishers: [...others, ...publishers] });
+  }
+  return [...checkedKeys.values()];
 }
 
 /**
@@ -182,13 +182,14 @@ async function givenSigner(
   of: { issuer: string; keyId: string },
   { publishers: read, groups }: VerifyContext,
 ): Promise<{ given: Signer | undefined; own: TrustedPublisher[] }> {
-  const wanted = await read(of);
+  const named = groups && { named: groups, keyed: groups.slice(0, MAX_GROUPS) };
+  const wanted = await read(of, named ?? { limit: MAX_KEYED + 1 });
   const own = wanted.filter(({ keys }) => keys === undefined);
-  for (const { key, publishers } of givenKeys(wanted, of, groups).values()) {
+  for (const { key, publishers } of candidates(wanted, of, groups === undefined)) {
     const claims = await signedClaims(token, key);
     if (claims === undefined) continue;
-    const named = publishers.filter((one) => namesSource(one, claims));
-    return { given: named.length === 0 ? undefined : { key, claims, publishers: named }, own };
+    const sources = publishers.filter((one) => namesSource(one, claims));
+    return { given: sources.length === 0 ? undefined : { key, claims, publishers: sources }, own };
   }
   return { given: undefined, own };
 }

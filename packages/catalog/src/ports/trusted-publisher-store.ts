@@ -30,13 +30,12 @@ export interface TrustedPublisherReader {
   trustedPublishers(of?: { group: string } | { id: string }): Promise<TrustedPublisher[]>;
   /**
    * Returns the publishers that can accept a token, of the groups or of all: those without keys, and those with a key of
-   * this ID. By group in code unit order, the newest first.
+   * this ID, of the groups `keyed`, or at most `limit` of all. By group in code unit order, the newest first.
    */
-  publishersOfToken(of: {
-    issuer: string;
-    keyId: string;
-    groups?: readonly string[] | undefined;
-  }): Promise<TrustedPublisher[]>;
+  publishersOfToken(
+    of: { issuer: string; keyId: string },
+    groups: { named: readonly string[]; keyed: readonly string[] } | { limit: number },
+  ): Promise<TrustedPublisher[]>;
   /** Returns the teams with publishers of an issuer that did not expire before a time. */
   issuerTeams(issuer: string, at: Time): Promise<IssuerTeam[]>;
 }

@@ -33,13 +33,24 @@ const COLUMNS = `id, group_name AS "group", kind, provider, issuer, settings, pi
   created_at AS "createdAt", created_by AS "createdBy", expires_at AS "pendingUntil", last_used_at AS "lastUsedAt"`;
 type Row = typeof trustedPublishers.$inferSelect;
 type TextRow = Omit<Row, 'settings' | 'pins'> & { settings: string; pins: string };
-// Sets that have the ID in another field are read in vain.
-const ofToken = (where: string) =>
-  `SELECT ${COLUMNS} FROM trusted_publisher
-   WHERE issuer = :issuer AND (keys IS NULL OR replace(keys, :keyId, '') <> keys) ${where}
+const tokenRows = (where: string) =>
+  `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND (${where})
    ORDER BY group_name, created_at DESC, id`;
-const ofGroups = text<TextRow>(inList((groups) => ofToken(`AND group_name IN ${groups}`), ':groups'));
-const ofAnyGroup = text<TextRow>(ofToken(''));
+const named = inList((groups) => groups, ':named');
+const keyed = inList((groups) => groups, ':keyed');
+/** Sets that have the ID in another field are read in vain. */
+const HAS_KEY = { sqlite: 'instr(keys, :keyId) > 0', postgres: 'strpos(keys, :keyId) > 0' };
+const bothEngines = (source: (dialect: 'sqlite' | 'postgres') => string) =>
+  text<TextRow>({ sqlite: tokenRows(source('sqlite')), postgres: tokenRows(source('postgres')) });
+const ofGroups = bothEngines(
+  (dialect) =>
+    `(keys IS NULL AND group_name IN ${named[dialect]}) OR (group_name IN ${keyed[dialect]} AND ${HAS_KEY[dialect]})`,
+);
+const ofAnyGroup = bothEngines(
+  (dialect) =>
+    `keys IS NULL OR id IN
+      (SELECT id FROM trusted_publisher WHERE issuer = :issuer AND ${HAS_KEY[dialect]} LIMIT :limit)`,
+);
 const teams = text<{ team: string | null; served: number }>(
   `SELECT DISTINCT team, CASE WHEN keys IS NULL THEN 1 ELSE 0 END AS served FROM trusted_publisher
    WHERE issuer = :issuer AND (expires_at IS NULL OR expires_at > :at)`,
@@ -127,13 +138,17 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         const list = column === undefined ? all : LISTS[column];
         return (yield* list.all({ ...of })).map(record);
       }),
-    publishersOfToken: ({ issuer, keyId, groups }) =>
+    publishersOfToken: ({ issuer, keyId }, groups) =>
       readOne(function* () {
         const values = { issuer, keyId: JSON.stringify(keyId) };
+        const lists = (of: { named: readonly string[]; keyed: readonly string[] }) => ({
+          named: JSON.stringify(of.named),
+          keyed: JSON.stringify(of.keyed),
+        });
         const rows =
-          groups === undefined
-            ? yield* ofAnyGroup.all(values)
-            : yield* ofGroups.all({ ...values, groups: JSON.stringify(groups) });
+          'limit' in groups
+            ? yield* ofAnyGroup.all({ ...values, limit: groups.limit })
+            : yield* ofGroups.all({ ...values, ...lists(groups) });
         return rows.map(({ settings, pins, ...row }) =>
           record({ ...row, settings: JSON.parse(settings), pins: JSON.parse(pins) }),
         );
