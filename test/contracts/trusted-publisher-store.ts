@@ -70,17 +70,22 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const newer = { ...one, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
       const elsewhere = { ...one, id: 'elsewhere', issuer: 'https://other.example.com' };
       for (const added of [b, one, given, newer, elsewhere]) await store().addTrustedPublisher(added);
-      const all = (keyId: string, limit = 10) => store().publishersOfToken({ issuer, keyId }, { limit });
+      const all = (keyId: string, limit = 10) =>
+        store().publishersOfToken({ issuer, keyId, at: AT }, { limit });
       expect(await all('x', 1)).toHaveLength(3);
       expect(await all('x')).toEqual([b, newer, given, one]);
       expect(await all('it"s')).toEqual([b, given, one]);
       expect(await all('y')).toEqual([b, one]);
       const of = (...named: string[]) =>
-        store().publishersOfToken({ issuer, keyId: 'x' }, { named, keyed: named.slice(0, 1) });
+        store().publishersOfToken({ issuer, keyId: 'x', at: AT }, { named, keyed: named.slice(0, 1) });
       expect(await of('b.example.com', 'example.com')).toEqual([b, one]);
       expect(await of('b.example.com', 'absent.example.com')).toEqual([b]);
       expect(await of('example.com')).toEqual([newer, given, one]);
       expect(await of('absent.example.com')).toEqual([]);
+      const expired = { issuer, keyId: 'x', at: pendingUntil };
+      expect(await store().publishersOfToken(expired, { limit: 10 })).toEqual([]);
+      const named = ['example.com', 'b.example.com'];
+      expect(await store().publishersOfToken(expired, { named, keyed: named })).toEqual([]);
       const teams = await store().issuerTeams(issuer, AT);
       expect(teams.sort((a, b) => Number(a.isServed) - Number(b.isServed))).toEqual([
         { team: 'red', isServed: false },

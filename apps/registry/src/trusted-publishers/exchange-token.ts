@@ -17,7 +17,6 @@ import {
   describeProblem,
   describeRun,
   describeWorkflow,
-  isPublisherExpired,
   pinned,
   probableProvider,
   publisherTarget,
@@ -67,8 +66,7 @@ export async function exchangeToken(
   const now = clock();
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
-    publishers: async (of, groups) =>
-      (await store.publishersOfToken(of, groups)).filter((one) => !isPublisherExpired(one, now)),
+    publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
     issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
     groups,
     accepts: (publisher, claims) => checkClaims(publisher, claims).length === 0,

@@ -71,7 +71,14 @@ class Places {
    */
   add(issuer: string, known: Known): boolean {
     this.#issuers.delete(issuer);
-    if (this.#isFull(known) && !this.#removeOldest((one) => this.#isFull(one))) return false;
+    const counts = new Map<string, number>();
+    for (const { teams } of this.#issuers.values())
+      for (const team of teams) counts.set(team, (counts.get(team) ?? 0) + 1);
+    const isFull = ({ teams }: Known) =>
+      teams.length > 0 && teams.every((team) => (counts.get(team) ?? 0) >= this.#maxOfTeam);
+    // Those that it shares with teams that have places left are not counted: they are of these teams too.
+    const isOwn = (one: Known) => isFull(one) && one.teams.some((team) => known.teams.includes(team));
+    if (isFull(known) && !this.#removeOldest(isOwn) && [...this.#issuers.values()].some(isOwn)) return false;
     if (this.#issuers.size >= this.#max && !this.#removeOldest(() => true)) return false;
     this.#issuers.set(issuer, known);
     return true;
@@ -79,13 +86,6 @@ class Places {
 
   remove(issuer: string): void {
     this.#issuers.delete(issuer);
-  }
-
-  /** Whether each team of an issuer has as many places as it can have. */
-  #isFull({ teams }: Known): boolean {
-    const count = (team: string) =>
-      [...this.#issuers.values()].filter((one) => one.teams.includes(team)).length;
-    return teams.length > 0 && teams.every((team) => count(team) >= this.#maxOfTeam);
   }
 
   #removeOldest(isIt: (known: Known) => boolean): boolean {

@@ -30,7 +30,7 @@ const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
 /** Groups whose given keys are read: the first ones that are named. */
-const MAX_GROUPS = 10;
+const MAX_GROUPS = 50;
 /**
  * Different keys with the ID that owners of a group gave: what is read of one group does not depend on the others, so that
  * it does not tell what they have.
@@ -63,7 +63,10 @@ export interface IdentityToken {
 
 interface VerifyContext {
   /** What can accept the token. */
-  publishers: TrustedPublisherReader['publishersOfToken'];
+  publishers(
+    of: { issuer: string; keyId: string },
+    groups: Parameters<TrustedPublisherReader['publishersOfToken']>[1],
+  ): Promise<TrustedPublisher[]>;
   issuerTeams(issuer: string): Promise<IssuerTeam[]>;
   /** Absent for all groups. */
   groups?: readonly string[] | undefined;
@@ -91,7 +94,11 @@ export async function verifyIdentityToken(token: string, context: VerifyContext)
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(token, { issuer, keyId }, context);
   const taken = given?.publishers.filter((one) => context.accepts(one, given.claims)) ?? [];
-  const isTaken = (group: string) => taken.some((one) => one.group === group && one.kind === undefined);
+  // All that the group lets it publish: what else there is for its source, its own token may find out.
+  const isTaken = (group: string) =>
+    taken.some((one) => one.group === group && one.kind === undefined) ||
+    (taken.some((one) => one.group === group) &&
+      !own.some((one) => one.group === group && namesSource(one, given!.claims)));
   if (given !== undefined && context.groups?.every(isTaken) === true) return checked(token, given, context);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
@@ -145,6 +152,10 @@ function candidates(
   { issuer, keyId }: { issuer: string; keyId: string },
   isLimited: boolean,
 ): GivenKey[] {
+  const refuseMany = () => {
+    throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
+  };
+  if (isLimited && wanted.filter(({ keys }) => keys !== undefined).length > MAX_KEYED) refuseMany();
   const found = new Map<string, TrustedPublisher[]>();
   const ofGroups = new Map<string, Set<string>>();
   for (const publisher of wanted) {
@@ -157,10 +168,8 @@ function candidates(
       const publishers = found.get(text);
       if (publishers === undefined) found.set(text, [publisher]);
       else publishers.push(publisher);
+      if (isLimited && found.size > MAX_KEYS) refuseMany();
     }
-  }
-  if (isLimited && (found.size > MAX_KEYS || wanted.filter(({ keys }) => keys).length > MAX_KEYED)) {
-    throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
   }
   const checkedKeys = new Map<string, GivenKey>();
   for (const [text, publishers] of found) {
@@ -182,7 +191,7 @@ async function givenSigner(
   of: { issuer: string; keyId: string },
   { publishers: read, groups }: VerifyContext,
 ): Promise<{ given: Signer | undefined; own: TrustedPublisher[] }> {
-  const named = groups && { named: groups, keyed: groups.slice(0, MAX_GROUPS) };
+  const named = groups && { named: groups, keyed: [...new Set(groups)].slice(0, MAX_GROUPS) };
   const wanted = await read(of, named ?? { limit: MAX_KEYED + 1 });
   const own = wanted.filter(({ keys }) => keys === undefined);
   for (const { key, publishers } of candidates(wanted, of, groups === undefined)) {

@@ -30,10 +30,11 @@ export interface TrustedPublisherReader {
   trustedPublishers(of?: { group: string } | { id: string }): Promise<TrustedPublisher[]>;
   /**
    * Returns the publishers that can accept a token, of the groups or of all: those without keys, and those with a key of
-   * this ID, of the groups `keyed`, or at most `limit` of all. By group in code unit order, the newest first.
+   * this ID, of the groups `keyed`, or at most `limit` of all. Those that expired before `at` are not among them. By group
+   * in code unit order, the newest first.
    */
   publishersOfToken(
-    of: { issuer: string; keyId: string },
+    of: { issuer: string; keyId: string; at: Time },
     groups: { named: readonly string[]; keyed: readonly string[] } | { limit: number },
   ): Promise<TrustedPublisher[]>;
   /** Returns the teams with publishers of an issuer that did not expire before a time. */

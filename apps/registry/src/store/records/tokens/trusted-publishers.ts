@@ -33,8 +33,9 @@ const COLUMNS = `id, group_name AS "group", kind, provider, issuer, settings, pi
   created_at AS "createdAt", created_by AS "createdBy", expires_at AS "pendingUntil", last_used_at AS "lastUsedAt"`;
 type Row = typeof trustedPublishers.$inferSelect;
 type TextRow = Omit<Row, 'settings' | 'pins'> & { settings: string; pins: string };
+const STANDING = '(expires_at IS NULL OR expires_at > :at)';
 const tokenRows = (where: string) =>
-  `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND (${where})
+  `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND ${STANDING} AND (${where})
    ORDER BY group_name, created_at DESC, id`;
 const named = inList((groups) => groups, ':named');
 const keyed = inList((groups) => groups, ':keyed');
@@ -49,11 +50,11 @@ const ofGroups = bothEngines(
 const ofAnyGroup = bothEngines(
   (dialect) =>
     `keys IS NULL OR id IN
-      (SELECT id FROM trusted_publisher WHERE issuer = :issuer AND ${HAS_KEY[dialect]} LIMIT :limit)`,
+      (SELECT id FROM trusted_publisher WHERE issuer = :issuer AND ${STANDING} AND ${HAS_KEY[dialect]} LIMIT :limit)`,
 );
 const teams = text<{ team: string | null; served: number }>(
   `SELECT DISTINCT team, CASE WHEN keys IS NULL THEN 1 ELSE 0 END AS served FROM trusted_publisher
-   WHERE issuer = :issuer AND (expires_at IS NULL OR expires_at > :at)`,
+   WHERE issuer = :issuer AND ${STANDING}`,
 );
 const countOfTeam = text<{ count: number }>(
   'SELECT count(*) AS count FROM trusted_publisher WHERE team = :team',
@@ -138,9 +139,9 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         const list = column === undefined ? all : LISTS[column];
         return (yield* list.all({ ...of })).map(record);
       }),
-    publishersOfToken: ({ issuer, keyId }, groups) =>
+    publishersOfToken: ({ issuer, keyId, at }, groups) =>
       readOne(function* () {
-        const values = { issuer, keyId: JSON.stringify(keyId) };
+        const values = { issuer, at, keyId: JSON.stringify(keyId) };
         const lists = (of: { named: readonly string[]; keyed: readonly string[] }) => ({
           named: JSON.stringify(of.named),
           keyed: JSON.stringify(of.keyed),
