@@ -68,8 +68,8 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       const b = { ...one, id: 'b', group: 'b.example.com', createdAt: LATER };
       const given = { ...one, id: 'given', keys: keysOf('x', 'it"s'), team: 'red' };
       const newer = { ...one, id: 'newer', keys: keysOf('x'), createdAt: LATER, team: 'red' };
-      const elsewhere = { ...one, id: 'elsewhere', issuer: 'https://other.example.com' };
-      for (const added of [b, one, given, newer, elsewhere]) await store().addTrustedPublisher(added);
+      const other = { ...one, id: 'other', issuer: 'https://other.example.com' };
+      for (const added of [b, one, given, newer, other]) await store().addTrustedPublisher(added);
       const all = (keyId: string, limit = 10) =>
         store().publishersOfToken({ issuer, keyId, at: AT }, { limit });
       expect(await all('x', 1)).toHaveLength(3);

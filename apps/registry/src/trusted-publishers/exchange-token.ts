@@ -69,7 +69,6 @@ export async function exchangeToken(
     publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
     issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
     groups,
-    accepts: (publisher, claims) => checkClaims(publisher, claims).length === 0,
     audience,
     keys: deps.issuerKeys,
     now,

@@ -124,8 +124,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns the keys of an issuer that has the key `id`, and publishers of the teams; undefined stands for those that
-   * administrators added. Rejects with `unavailable` or `unauthorized`.
+   * Returns the keys of an issuer that has the key `id`. The teams are those with publishers of the issuer, undefined for
+   * publishers that administrators added. Rejects with `unavailable` or `unauthorized`.
    */
   async find(
     issuer: string,

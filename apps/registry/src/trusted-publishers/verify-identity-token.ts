@@ -1,5 +1,6 @@
 import {
   type Claims,
+  checkClaims,
   type IssuerTeam,
   namesSource,
   type Provider,
@@ -7,7 +8,7 @@ import {
   type TrustedPublisher,
   type TrustedPublisherReader,
 } from '@krmhub/catalog';
-import { KrmhubError, sha256 } from '@krmhub/schema';
+import { type JsonValue, KrmhubError, sha256 } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import {
   compactVerify,
@@ -70,8 +71,6 @@ interface VerifyContext {
   issuerTeams(issuer: string): Promise<IssuerTeam[]>;
   /** Absent for all groups. */
   groups?: readonly string[] | undefined;
-  /** Whether a publisher accepts the claims. */
-  accepts(publisher: TrustedPublisher, claims: Claims): boolean;
   audience: string;
   keys: IssuerKeys;
   now: Date;
@@ -93,12 +92,12 @@ export async function verifyIdentityToken(token: string, context: VerifyContext)
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(token, { issuer, keyId }, context);
-  const taken = given?.publishers.filter((one) => context.accepts(one, given.claims)) ?? [];
+  const taken = given?.publishers.filter((one) => checkClaims(one, given.claims).length === 0) ?? [];
   // All that the group lets it publish: what else there is for its source, its own token may find out.
+  const hasMore = (group: string) =>
+    own.some((one) => one.group === group && namesSource(one, given!.claims));
   const isTaken = (group: string) =>
-    taken.some((one) => one.group === group && one.kind === undefined) ||
-    (taken.some((one) => one.group === group) &&
-      !own.some((one) => one.group === group && namesSource(one, given!.claims)));
+    taken.some((one) => one.group === group && (one.kind === undefined || !hasMore(group)));
   if (given !== undefined && context.groups?.every(isTaken) === true) return checked(token, given, context);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
@@ -156,7 +155,7 @@ function candidates(
     throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
   };
   if (isLimited && wanted.filter(({ keys }) => keys !== undefined).length > MAX_KEYED) refuseMany();
-  const found = new Map<string, TrustedPublisher[]>();
+  const found = new Map<string, { key: JsonValue; publishers: TrustedPublisher[] }>();
   const ofGroups = new Map<string, Set<string>>();
   for (const publisher of wanted) {
     const { group, keys } = publisher;
@@ -165,15 +164,15 @@ function candidates(
       const ofGroup = ofGroups.get(group) ?? new Set();
       if (!ofGroup.has(text) && ofGroup.size >= MAX_KEYS_OF_GROUP) continue;
       ofGroups.set(group, ofGroup.add(text));
-      const publishers = found.get(text);
-      if (publishers === undefined) found.set(text, [publisher]);
-      else publishers.push(publisher);
+      const same = found.get(text);
+      if (same === undefined) found.set(text, { key, publishers: [publisher] });
+      else same.publishers.push(publisher);
       if (isLimited && found.size > MAX_KEYS) refuseMany();
     }
   }
   const checkedKeys = new Map<string, GivenKey>();
-  for (const [text, publishers] of found) {
-    const key = checkedKey(JSON.parse(text));
+  for (const { key: given, publishers } of found.values()) {
+    const key = checkedKey(given);
     if (key === undefined) continue;
     const digest = keyDigest(key);
     const others = checkedKeys.get(digest)?.publishers ?? [];
@@ -229,10 +228,10 @@ async function signedClaims(token: string, key: JWK): Promise<Claims | undefined
 /** Returns a token with its claims checked. Rejects for claims that are not valid. */
 async function checked(
   token: string,
-  { key, publishers }: Signer,
+  { key, publishers, claims: { iss } }: Signer,
   { audience, now }: VerifyContext,
 ): Promise<IdentityToken> {
-  const { issuer } = readUnverified(token);
+  const issuer = iss as string;
   const claims = await verified(token, key, { issuer, audience, now });
   const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
@@ -246,7 +245,7 @@ async function checked(
   return { claims, issuer, publishers: accepted, key: `${keyDigest(key)} ${own}`, issuedAt, usableUntil };
 }
 
-/** What a workflow reads that is no publisher, or that a key signed which its publisher does not have. */
+/** The error for a workflow that is not a trusted publisher, or whose token is signed with another key than its publisher has. */
 function unknownKey(keyId: string, groups: readonly string[] | undefined): KrmhubError {
   const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
   return refused(

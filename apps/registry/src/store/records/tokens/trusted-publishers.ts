@@ -39,7 +39,7 @@ const tokenRows = (where: string) =>
    ORDER BY group_name, created_at DESC, id`;
 const named = inList((groups) => groups, ':named');
 const keyed = inList((groups) => groups, ':keyed');
-/** Sets that have the ID in another field are read in vain. */
+/** True also for sets that have the ID in another field. */
 const HAS_KEY = { sqlite: 'instr(keys, :keyId) > 0', postgres: 'strpos(keys, :keyId) > 0' };
 const bothEngines = (source: (dialect: 'sqlite' | 'postgres') => string) =>
   text<TextRow>({ sqlite: tokenRows(source('sqlite')), postgres: tokenRows(source('postgres')) });
@@ -142,14 +142,14 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
     publishersOfToken: ({ issuer, keyId, at }, groups) =>
       readOne(function* () {
         const values = { issuer, at, keyId: JSON.stringify(keyId) };
-        const lists = (of: { named: readonly string[]; keyed: readonly string[] }) => ({
-          named: JSON.stringify(of.named),
-          keyed: JSON.stringify(of.keyed),
-        });
         const rows =
           'limit' in groups
             ? yield* ofAnyGroup.all({ ...values, limit: groups.limit })
-            : yield* ofGroups.all({ ...values, ...lists(groups) });
+            : yield* ofGroups.all({
+                ...values,
+                named: JSON.stringify(groups.named),
+                keyed: JSON.stringify(groups.keyed),
+              });
         return rows.map(({ settings, pins, ...row }) =>
           record({ ...row, settings: JSON.parse(settings), pins: JSON.parse(pins) }),
         );
