@@ -185,22 +185,29 @@ export async function settle(world: World): Promise<void> {
   };
   const text = async (target: string, headers: Record<string, string>) =>
     (await world.request(target, { headers })).text();
-  const isSettled = async () => {
+  const findLate = async (): Promise<string | undefined> => {
     for (const { group, kind, catalog } of hidden) {
-      if ((await status(`/api/v1/functions/${group}/${kind}`)) !== 404) return false;
-      if ((await status(`/catalogs/${catalog}/functions/${group}/${kind}.yaml`, world.admin)) !== 200)
-        return false;
+      const shown = await status(`/api/v1/functions/${group}/${kind}`);
+      if (shown !== 404) return `${group}/${kind} is not hidden: ${shown}`;
+      const entry = `/catalogs/${catalog}/functions/${group}/${kind}.yaml`;
+      const served = await status(entry, world.admin);
+      if (served !== 200) return `${entry} is not there: ${served}`;
     }
     const found = await text('/api/v1/functions?q=does', { Authorization: world.admin });
-    const open = await text('/catalogs/default/catalog.yaml', {});
-    const own = await text(`/catalogs/${namesWith('w').catalog}/catalog.yaml`, {});
-    const isFound = ({ group, half }: (typeof hidden)[number]) =>
-      found.includes(group) && found.includes(half);
-    return hidden.every((names) => isFound(names) && ![open, own].some((one) => one.includes(names.word)));
+    const unfound = hidden.find(({ group, half }) => ![group, half].every((name) => found.includes(name)));
+    if (unfound !== undefined) return `a search does not find ${unfound.group} and ${unfound.half}: ${found}`;
+    for (const catalog of ['default', namesWith('w').catalog]) {
+      const entries = await text(`/catalogs/${catalog}/catalog.yaml`, {});
+      const leaked = hidden.find(({ word }) => entries.includes(word));
+      if (leaked !== undefined) return `catalog ${catalog} has ${leaked.word}: ${entries}`;
+    }
+    return undefined;
   };
   const waits = AbortSignal.timeout(300_000);
-  for (let rounds = 0; rounds < ROUNDS; rounds = (await isSettled()) ? rounds + 1 : 0) {
-    if (waits.aborted) throw new Error('the registry does not follow its Access document');
+  for (let rounds = 0; rounds < ROUNDS; ) {
+    const late = await findLate();
+    rounds = late === undefined ? rounds + 1 : 0;
+    if (waits.aborted) throw new Error(`the registry does not follow its Access document: ${late}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -1,7 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type FunctionChange, functionKey, selectFunction } from '@krmhub/catalog';
+import {
+  catalogReaders,
+  type FunctionChange,
+  functionKey,
+  RevisionConflict,
+  selectFunction,
+} from '@krmhub/catalog';
 import { Random } from '@krmhub/yaml/testing/random';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +17,8 @@ import { addKeyFile } from '../../apps/registry/src/catalogs/sign/key-files.js';
 import { RegistryKeys } from '../../apps/registry/src/catalogs/sign/registry-keys.js';
 import { storedRecipe } from '../../apps/registry/src/catalogs/stored-recipe.js';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import { storedAccess } from '../../apps/registry/src/store/stored-access.js';
+import { accessText } from '../../apps/registry/src/testing/access.js';
 import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
@@ -28,11 +36,14 @@ export function catalogBuildsContract(name: string, open: () => Promise<Registry
     let folder: string;
     let builder: SnapshotBuilder;
     let committed: string[];
+    /** Called while a catalog is built. */
+    let meanwhile: () => Promise<void>;
 
     beforeEach(async () => {
       harness = await open();
       folder = await mkdtemp(path.join(tmpdir(), 'krmhub-builds-'));
       await addKeyFile(folder, new Date(AT));
+      meanwhile = async () => undefined;
       builder = await start(harness.store);
     });
     afterEach(async () => {
@@ -43,13 +54,26 @@ export function catalogBuildsContract(name: string, open: () => Promise<Registry
 
     async function start(given: RegistryStoreHarness['store']): Promise<SnapshotBuilder> {
       committed = [];
-      const store = {
+      const store: RegistryStore = {
         ...given,
-        commitSnapshot: (build, ...more) => {
+        async changedFunctions(...range) {
+          await meanwhile();
+          return given.changedFunctions(...range);
+        },
+        async access() {
+          await meanwhile();
+          return given.access();
+        },
+        async *allFunctions() {
+          await meanwhile();
+          yield* given.allFunctions();
+        },
+        async commitSnapshot(build, ...more) {
           committed.push(build.catalog);
+          await meanwhile();
           return given.commitSnapshot(build, ...more);
         },
-      } as RegistryStore;
+      };
       const clock = () => new Date();
       const keys = await RegistryKeys.open({ folder, clock, log });
       const started = new SnapshotBuilder({
@@ -72,12 +96,15 @@ export function catalogBuildsContract(name: string, open: () => Promise<Registry
       expect(builder.status().failing).toEqual([]);
     }
 
-    /** Checks every catalog against a selection from all functions. */
+    /** Checks every catalog against a selection from all functions that its readers may read. */
     async function checkAll(): Promise<void> {
       const { store } = harness;
+      const rules = await storedAccess(store);
       for (const catalog of await store.catalogs()) {
         const expected: string[] = [];
+        const mayContain = catalogReaders(rules, catalog.name);
         for await (const one of store.allFunctions()) {
+          if (!mayContain(one)) continue;
           const { versions } = selectFunction(storedRecipe(catalog), one);
           if (versions.length > 0) expected.push(selected({ ...one, versions }));
         }
@@ -92,6 +119,18 @@ export function catalogBuildsContract(name: string, open: () => Promise<Registry
     it.each([1, 2, 3])('equal builds from nothing, after random changes (seed %i)', async (seed) => {
       const random = new Random(seed);
       const changes = new RandomChanges(() => harness.store, random, builder);
+      const other = new Random(seed);
+      let mayHide = true;
+      const settle = async () => {
+        // Else the rules change while they are checked.
+        mayHide = false;
+        await waitForAll();
+        await checkAll();
+        mayHide = true;
+      };
+      meanwhile = async () => {
+        if (mayHide && other.chance(0.1)) await hideAtRandom(harness.store, other);
+      };
       for (let step = 0; step < STEPS; step++) {
         await changes.change();
         if (random.chance(0.5)) builder.wake();
@@ -102,12 +141,10 @@ export function catalogBuildsContract(name: string, open: () => Promise<Registry
           changes.builder = builder;
         }
         if (random.chance(0.15)) {
-          await waitForAll();
-          await checkAll();
+          await settle();
         }
       }
-      await waitForAll();
-      await checkAll();
+      await settle();
     });
 
     it('touch only the catalogs that select a function', async () => {
@@ -155,6 +192,35 @@ kind: CatalogRecipe
 metadata: { name: ${name} }
 spec: { sources: [{ name: own, functions: {}${match} }] }
 `;
+}
+
+/** Hides groups, and kinds of them, from the readers of some catalogs. */
+async function hideAtRandom(store: RegistryStore, random: Random): Promise<void> {
+  const all = ['public', 'internal', 'private'] as const;
+  const visibility = () => random.pick(all);
+  const groups = GROUPS.map((pattern) => {
+    const of = visibility();
+    const functions = random
+      .some(KINDS, 0.2)
+      .map((kind) => `{kind: ${kind}, visibility: ${random.pick(all.slice(all.indexOf(of)))}}`);
+    return `- {pattern: ${pattern}, owner: ops, visibility: ${of}, functions: [${functions.join(', ')}]}\n`;
+  });
+  const catalogs = random
+    .some(CATALOGS, 0.4)
+    .map((pattern) => `- {pattern: ${pattern}, visibility: ${visibility()}}\n`);
+  const text = accessText(
+    `teams: [{name: ops}]\ngroups:\n${groups.join('')}${catalogs.length === 0 ? '' : `catalogs:\n${catalogs.join('')}`}`,
+  );
+  await store
+    .applyAccess({
+      ...{ text, appliedAt: AT, appliedBy: 'admin' },
+      expectedRevision: (await store.access())?.revision ?? 0,
+      event: { type: 'access.applied', at: AT, by: 'admin' },
+    })
+    .catch((error: unknown) => {
+      // Two builds at once.
+      if (!(error instanceof RevisionConflict)) throw error;
+    });
 }
 
 /** Publishes, changes, and takes down releases, and applies, deletes, and restores recipes, at random. */

@@ -6,8 +6,8 @@ import type { AppliedDocument, Event, NewEvent } from './records.js';
 export interface PolicyReader {
   /** Returns the policies; undefined if none were ever applied. */
   policies(): Promise<AppliedDocument | undefined>;
-  /** Reports whether policies were applied after an event and up to another. */
-  appliedPolicies(after: number, through: number): Promise<boolean>;
+  /** Reports whether policies were applied after an event. */
+  appliedPolicies(after: number): Promise<boolean>;
 }
 
 /** Reads the Access document. */
@@ -18,8 +18,8 @@ export interface AccessDocumentReader {
 
 /** Reads the Access document, and when it changed. */
 export interface AccessReader extends AccessDocumentReader {
-  /** Reports whether a document was applied after an event and up to another. */
-  appliedAccess(after: number, through: number): Promise<boolean>;
+  /** Reports whether a document was applied after an event. */
+  appliedAccess(after: number): Promise<boolean>;
 }
 
 /** Stores the Access document of the registry. */

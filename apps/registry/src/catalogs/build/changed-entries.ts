@@ -27,9 +27,10 @@ export interface ChangedEntries {
 
 /**
  * Finds functions whose catalog entry changed since the last build. For a new recipe, for a new Access document, and if
- * new signing policies affect it, it compares all functions. `throughEvent` was read before everything else: what is
- * applied meanwhile counts as newer than the build, which is repeated then. `named` is what `changedFunctions` returns,
- * if it was read. With `hasSameRules`, no new Access document changes what the catalog may contain.
+ * new signing policies affect it, it compares all functions. `throughEvent` was read before everything else, and the rules
+ * before this call. Rules that were applied after `throughEvent` count as well: only the functions that changed would be
+ * compared by them, and the others would count as compared. `named` is what `changedFunctions` returns, if it was read.
+ * With `hasSameRules`, no new Access document changes what the catalog may contain.
  */
 export async function findChangedEntries(
   store: EntryStore,
@@ -43,8 +44,8 @@ export async function findChangedEntries(
   const since = catalog.throughEvent;
   const isNew =
     since === 0 ||
-    (followsRegistryPolicies(recipe) && (await store.appliedPolicies(since, throughEvent))) ||
-    (!hasSameRules && (await store.appliedAccess(since, throughEvent)));
+    (followsRegistryPolicies(recipe) && (await store.appliedPolicies(since))) ||
+    (!hasSameRules && (await store.appliedAccess(since)));
   if (isNew) {
     await comparison.begin();
     for await (const batch of inBatches(store.allFunctions())) await comparison.compareBatch(batch);

@@ -9,7 +9,7 @@ import { endOtherTeams } from './end-teams.js';
 const policies = appliedDocument(schema.policies, 'the policies');
 const access = appliedDocument(schema.access, 'the Access document');
 const applied = text<{ sequence: number }>(
-  `SELECT sequence FROM event WHERE sequence > :after AND sequence <= :through AND type = :type LIMIT 1`,
+  'SELECT sequence FROM event WHERE sequence > :after AND type = :type LIMIT 1',
 );
 const behind = text<{ name: string }>(
   `SELECT name FROM catalog WHERE deleted IS NULL
@@ -26,9 +26,9 @@ export function accessDocument(): Work<AppliedDocument | undefined> {
 export function policyRows(sql: Sql): PolicyStore & AccessStore {
   const { readOne, write } = sql;
   const tokens = RecentTokens.of(sql);
-  const hasEvent = (type: EventType) => (after: number, through: number) =>
+  const hasEvent = (type: EventType) => (after: number) =>
     readOne(function* () {
-      return (yield* applied.first({ after, through, type })) !== undefined;
+      return (yield* applied.first({ after, type })) !== undefined;
     });
   return {
     policies: () => readOne(() => policies.read()),
