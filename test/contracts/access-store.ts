@@ -1,5 +1,6 @@
 import {
   type AccessStore,
+  type DecidedThrough,
   type OwnerClaimStore,
   RevisionConflict,
   type TokenRecord,
@@ -58,6 +59,21 @@ export function accessContract(
   }
 
   describe('an Access document', () => {
+    it('is not applied if an event that it depends on came later', async () => {
+      await apply('first', 0);
+      await apply('second', 1);
+      const decide = (event: number, ...types: DecidedThrough['types']) =>
+        store().applyAccess({
+          ...{ text: 'third', expectedRevision: 2, appliedAt: AT, appliedBy: 'admin' },
+          event: { type: 'access.applied', at: AT, by: 'admin' },
+          decided: { event, types },
+        });
+      await expect(decide(1, 'catalog.applied', 'access.applied')).rejects.toThrow(RevisionConflict);
+      expect(await store().access()).toMatchObject({ text: 'second', revision: 2 });
+      await decide(1, 'catalog.applied', 'catalog.restored');
+      expect(await store().access()).toMatchObject({ text: 'third', revision: 3 });
+    });
+
     it(`ends what belongs to other teams, and nothing else (seed ${seed})`, async () => {
       const random = new Random(seed);
       await fill(random);

@@ -53,6 +53,29 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await store().source('platform', 'theirs')).toMatchObject({ nextAt: AT });
     });
 
+    it('are restored, and get recipes, only by the Access document that this was decided by', async () => {
+      await apply('platform', 'first');
+      await remove();
+      const decided = { event: await store().lastEvent(), types: ['access.applied'] as const };
+      await store().applyAccess({
+        ...{ text: 'rules', expectedRevision: 0, appliedAt: AT, appliedBy: 'admin' },
+        event: { type: 'access.applied', at: AT, by: 'admin' },
+      });
+      const restored = { name: 'platform', at: AT, event: { ...event, type: 'catalog.restored' as const } };
+      const applied = {
+        ...{ name: 'another', recipe: 'first', expectedRecipe: undefined, at: AT, by: 'admin' },
+        event: { ...event, type: 'catalog.applied' as const, catalog: 'another' },
+      };
+      await expect(store().restoreCatalog({ ...restored, decided })).rejects.toThrow(RevisionConflict);
+      await expect(store().applyRecipe({ ...applied, decided })).rejects.toThrow(RevisionConflict);
+      expect(await store().catalogs()).toEqual([]);
+      const later = { ...decided, event: await store().lastEvent() };
+      await store().restoreCatalog({ ...restored, decided: later });
+      // Events of others do not count.
+      await store().applyRecipe({ ...applied, decided: later });
+      expect((await store().catalogs()).map(({ name }) => name)).toEqual(['another', 'platform']);
+    });
+
     it('are built by the Access document that is there then, with a snapshot or without', async () => {
       await apply('platform', 'first');
       const read = { throughEvent: await store().lastEvent() };

@@ -8,7 +8,14 @@
  */
 
 import type { ApplyResult } from '@krmhub/api/model';
-import type { CatalogReader, CatalogSources, Recipe, RecipeSource, RecipeStore } from '@krmhub/catalog';
+import type {
+  CatalogReader,
+  CatalogSources,
+  DecidedThrough,
+  Recipe,
+  RecipeSource,
+  RecipeStore,
+} from '@krmhub/catalog';
 import { type Diagnostic, type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import type { Caller } from '../http/auth/caller.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
@@ -32,7 +39,7 @@ export interface CheckedRecipe {
 
 export interface ApplyRecipeDeps extends StoreRecipeDeps {
   /** Rejects a recipe that would show to others what only this registry may fetch. */
-  refuseExposedSources(recipe: Recipe): Promise<void>;
+  refuseExposedSources(recipe: CatalogSources): Promise<DecidedThrough | undefined>;
   planner: RecipeReader;
   /** Syncs the sources of recipes. */
   refresher: { wake(): void };
@@ -50,6 +57,8 @@ interface SubmittedRecipe {
 interface Application extends Caller {
   /** `recipeState` of the recipe that the author read; absent to replace any recipe. */
   expected?: RecipeState;
+  /** Rejects if the recipe must not replace another one. Returns what that was decided by. */
+  refuse?(): Promise<DecidedThrough | undefined>;
 }
 
 /** Digest of the recipe text, or `none` without a recipe. */
@@ -104,10 +113,8 @@ export async function applyRecipe(
   given: SubmittedRecipe,
   application: Application,
 ): Promise<ApplyResult['outcome']> {
-  // A catalog of an earlier version stays as it is; its report has a warning.
-  const isApplied = (await deps.store.catalog(given.recipe.name))?.recipe === given.text;
-  if (!isApplied) await deps.refuseExposedSources(given.recipe);
-  const outcome = await storeRecipe(deps, given, application);
+  const refuse = () => deps.refuseExposedSources(given.recipe);
+  const outcome = await storeRecipe(deps, given, { ...application, refuse });
   if (outcome !== 'unchanged') {
     if (upstreamSources(given.recipe.sources).length > 0) deps.refresher.wake();
     deps.snapshotBuilder.wake();
@@ -122,7 +129,7 @@ export async function applyRecipe(
 export function storeRecipe(
   { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
-  { by, origin, expected }: Application,
+  { by, origin, expected, refuse }: Application,
 ): Promise<ApplyResult['outcome']> {
   const sources = upstreamSources(all);
   const storeOnce = async () => {
@@ -137,12 +144,14 @@ export function storeRecipe(
           : 'Its name stays reserved. Use another name.',
       });
     }
+    // A catalog of an earlier version stays as it is; its report has a warning.
     if (current?.recipe === text) return 'unchanged';
     if (expected !== undefined && expected !== recipeState(current)) throw new RecipeChanged(name);
     const at = clock().toISOString();
     const event = { type: 'catalog.applied' as const, at, by, catalog: name };
     const expectedRecipe = current?.recipe;
-    await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, at, by, event, origin });
+    const decided = await refuse?.();
+    await store.applyRecipe({ name, recipe: text, sources, expectedRecipe, decided, at, by, event, origin });
     return current === undefined ? 'created' : 'changed';
   };
   return retryOnConflict<ApplyResult['outcome']>(storeOnce, {

@@ -89,10 +89,10 @@ export async function restoreCatalog(
   const at = clock().toISOString();
   if (known.purgedAt !== undefined || at >= known.restorableUntil) throw deletedError(known, at);
   // The Access document can have dropped its rule meanwhile.
-  await refuseExposedSources(storedRecipe(known));
+  const decided = await refuseExposedSources(storedRecipe(known));
   const event = { type: 'catalog.restored' as const, at, by, catalog: name };
   try {
-    await store.restoreCatalog({ name, at, event, origin });
+    await store.restoreCatalog({ name, decided, at, event, origin });
   } catch (error) {
     if (!(error instanceof RevisionConflict)) throw error;
     const now = await store.deletedCatalog(name);

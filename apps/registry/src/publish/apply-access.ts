@@ -6,6 +6,7 @@ import {
   type CatalogReader,
   COMPARISON_LIMITS,
   compareAccess,
+  type DecidedThrough,
   type EventReader,
   type KnownNames,
   type OwnerClaimReader,
@@ -55,7 +56,7 @@ export interface ApplyAccessDeps {
   log: Log;
   config: UserSettings;
   /** Rejects rules that would show to others what only this registry may fetch. */
-  refuseExposingRules(before: AccessRules, after: AccessRules): Promise<void>;
+  refuseExposingRules(before: AccessRules, after: AccessRules): Promise<DecidedThrough | undefined>;
 }
 
 const WORDS = { what: 'the Access document', show: 'krmhub access show' };
@@ -148,7 +149,7 @@ async function replaceAccess(
     document,
     before.claims.filter(({ team }) => teams.includes(team)),
   );
-  await deps.refuseExposingRules(before, after);
+  const decided = await deps.refuseExposingRules(before, after);
   const compared = compareAccess(before, after, {
     tokens: usable
       .filter(({ team }) => team === undefined || before.team(team) !== undefined)
@@ -167,7 +168,9 @@ async function replaceAccess(
       origin,
       event: { type: 'access.applied', reason },
     } as const;
-    await replaceDocument(WORDS, stored, change, (applied) => store.applyAccess({ ...applied, teams }));
+    await replaceDocument(WORDS, stored, change, (applied) =>
+      store.applyAccess({ ...applied, teams, decided }),
+    );
     // If this fails, the process reads the document again when it reads the event.
     await access
       .reload(store)

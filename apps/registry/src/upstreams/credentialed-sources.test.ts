@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type SnapshotReport, sha256 } from '@krmhub/schema';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../store/registry-store.js';
 import { accessText, applyAccess } from '../testing/access.js';
 import { signedIn } from '../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -10,7 +11,26 @@ import { catalogText, startUpstream, type TestUpstream } from '../testing/upstre
 let upstream: TestUpstream;
 let registry: TestRegistry;
 let file: string;
+/** Called once, right before the next recipe or Access document is stored, or a catalog is restored. */
+let meanwhile: () => Promise<unknown>;
+const nothing = async () => undefined;
+
+function interrupted(store: RegistryStore): RegistryStore {
+  const interrupt = async () => {
+    const work = meanwhile;
+    meanwhile = nothing;
+    await work();
+  };
+  return {
+    ...store,
+    applyRecipe: (input) => interrupt().then(() => store.applyRecipe(input)),
+    applyAccess: (change) => interrupt().then(() => store.applyAccess(change)),
+    restoreCatalog: (input) => interrupt().then(() => store.restoreCatalog(input)),
+  };
+}
+
 beforeEach(async () => {
+  meanwhile = nothing;
   upstream = await startUpstream();
   upstream.files.set('/catalog.yaml', catalogText({ One: 'one' }));
   const empty = await openTestRegistry({ start: false });
@@ -19,6 +39,7 @@ beforeEach(async () => {
   await empty.parts.close();
   registry = await openTestRegistry({
     folder: empty.folder,
+    wrapStore: interrupted,
     sources: { sourceAddresses: ['127.0.0.1'], sourceCredentials: file },
   });
 });
@@ -152,4 +173,80 @@ it('a deleted catalog with such a source is not restored without a rule', async 
   expect(await registry.parts.store.catalog('theirs')).toBeUndefined();
   await applyAccess(registry, 'catalogs: [{pattern: theirs, visibility: private}]');
   expect(await restore()).toBe(200);
+});
+
+describe('a recipe with such a source, and the rule of its catalog', () => {
+  const RULE = 'catalogs: [{pattern: theirs, visibility: internal}]';
+  const refused = [409, expect.stringContaining('does not say who may read the catalog')];
+  const namesCatalog = () => registry.parts.access.rules.namesCatalog('theirs');
+  const stored = () => registry.parts.store.catalog('theirs');
+  /** As another process that has not heard of it yet. */
+  const storeAccess = async (spec: string) => {
+    const { store } = registry.parts;
+    const by = { at: '2030-01-01T00:00:00.000Z', by: 'admin' };
+    await store.applyAccess({
+      ...{ text: accessText(spec), appliedAt: by.at, appliedBy: by.by },
+      expectedRevision: (await store.access())?.revision ?? 0,
+      event: { type: 'access.applied', ...by },
+    });
+  };
+  let url: string;
+
+  beforeEach(async () => {
+    url = `${upstream.origin}/catalog.yaml`;
+    await addCredentials();
+    await applyAccess(registry, RULE);
+  });
+
+  it('are not stored if the rule is dropped meanwhile', async () => {
+    meanwhile = () => applyAccess(registry, 'teams: []');
+    expect(await apply('theirs', url)).toEqual(refused);
+    expect([await stored(), namesCatalog()]).toEqual([undefined, false]);
+  });
+
+  it('are not stored if another process has dropped the rule', async () => {
+    await storeAccess('teams: []');
+    expect(await apply('theirs', url)).toEqual(refused);
+    expect(await stored()).toBeUndefined();
+  });
+
+  it('stay if the recipe is applied while the rule is dropped', async () => {
+    meanwhile = () => apply('theirs', url);
+    const dropped = await registry.send('PUT', '/api/v1/access', accessText('teams: []'));
+    expect([dropped.status, (await stored())?.name, namesCatalog()]).toEqual([503, 'theirs', true]);
+    expect((await registry.send('PUT', '/api/v1/access', accessText('teams: []'))).status).toBe(409);
+  });
+
+  it('are not restored if the rule is dropped meanwhile', async () => {
+    expect(await apply('theirs', url)).toEqual([201, undefined]);
+    await registry.send('POST', '/api/v1/catalogs/theirs/delete', { reason: 'as a test' });
+    meanwhile = () => applyAccess(registry, 'teams: []');
+    const restored = await registry.send('POST', '/api/v1/catalogs/theirs/restore');
+    expect([restored.status, await stored()]).toEqual([503, undefined]);
+  });
+
+  it('stay if the catalog is restored while the rule is dropped', async () => {
+    expect(await apply('theirs', url)).toEqual([201, undefined]);
+    await registry.send('POST', '/api/v1/catalogs/theirs/delete', { reason: 'as a test' });
+    meanwhile = () => registry.send('POST', '/api/v1/catalogs/theirs/restore');
+    const dropped = await registry.send('PUT', '/api/v1/access', accessText('teams: []'));
+    expect([dropped.status, (await stored())?.name, namesCatalog()]).toEqual([503, 'theirs', true]);
+  });
+
+  it('do not come back if the recipe was replaced meanwhile', async () => {
+    await writeFile(file, '{}', { mode: 0o600 });
+    await applyAccess(registry, 'teams: []');
+    expect(await apply('theirs', url)).toEqual([201, undefined]);
+    const other = 'oci://other.example/team/catalog:1';
+    const { catalog } = registry.parts.store;
+    let reads = 0;
+    registry.parts.store.catalog = async (name) => {
+      const found = await catalog(name);
+      if (name === 'theirs' && reads++ === 0) expect(await apply('theirs', other)).toEqual([200, undefined]);
+      return found;
+    };
+    await addCredentials();
+    expect(await apply('theirs', url)).toEqual([200, undefined]);
+    expect((await stored())?.recipe).toContain('oci://other.example');
+  });
 });

@@ -2,12 +2,15 @@ import {
   type AccessRules,
   type CatalogReader,
   type CatalogSources,
+  type DecidedThrough,
+  type EventReader,
   readUpstreamAddress,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { RegistryAccess, StoredAccess } from '../store/stored-access.js';
 import { readCredentialsFile } from './credentials-file.js';
 import type { FetchSettings } from './source-fetcher.js';
 
@@ -39,21 +42,38 @@ async function refuseExposed(deps: CredentialedDeps, recipe: CatalogSources): Pr
   });
 }
 
-/** Returns what refuses changes that would show to others what only this registry may fetch. */
-export function exposureChecks(deps: CredentialedDeps & { store: CatalogReader }) {
+/**
+ * Returns what refuses changes that would show to others what only this registry may fetch. A recipe and an Access
+ * document that are applied at the same time must not both pass, so each returns what it was decided by, for the
+ * transaction of the change.
+ */
+export function exposureChecks(
+  deps: CredentialedDeps & { access: RegistryAccess; store: CatalogReader & EventReader & StoredAccess },
+) {
+  const { access, store, config } = deps;
+  const decidedThrough = async (...types: DecidedThrough['types']): Promise<DecidedThrough | undefined> =>
+    config.sourceCredentials === undefined ? undefined : { event: await store.lastEvent(), types };
   return {
     /** Rejects with `conflict` if a recipe has such sources. */
-    refuseExposedSources: (recipe: CatalogSources) => refuseExposed(deps, recipe),
+    async refuseExposedSources(recipe: CatalogSources): Promise<DecidedThrough | undefined> {
+      const decided = await decidedThrough('access.applied');
+      // Another process can have changed it.
+      if (decided !== undefined) await access.reload(store);
+      await refuseExposed(deps, recipe);
+      return decided;
+    },
     /**
      * Rejects with `conflict` if a catalog has such sources by the rules after a change, and not by those before. A
      * catalog that had them before does not block other changes: its report has a warning.
      */
-    async refuseExposingRules(before: AccessRules, after: AccessRules): Promise<void> {
-      for (const catalog of await deps.store.catalogs()) {
+    async refuseExposingRules(before: AccessRules, after: AccessRules): Promise<DecidedThrough | undefined> {
+      const decided = await decidedThrough('catalog.applied', 'catalog.restored');
+      for (const catalog of await store.catalogs()) {
         const { name } = catalog;
         if (!before.namesCatalog(name) || after.namesCatalog(name)) continue;
         await refuseExposed({ ...deps, access: { rules: after } }, storedRecipe(catalog));
       }
+      return decided;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import type { Event } from './records.js';
+import type { Event, EventType } from './records.js';
 
 /** Reads events in their order. */
 export interface EventReader {
@@ -7,6 +7,12 @@ export interface EventReader {
   events(after: number, limit: number): Promise<Event[]>;
   /** Returns the sequence of the newest event; 0 if there is none. */
   lastEvent(): Promise<number>;
+}
+
+/** What a decision about a change was made by: it is outdated after a later event of one of these types. */
+export interface DecidedThrough {
+  event: number;
+  types: readonly EventType[];
 }
 
 /** The event log. Every other port appends to it in the transactions of its changes. */

@@ -1,5 +1,6 @@
 import type { OwnerClaimRecord } from '../access/owner-claims.js';
 import type { Act } from './audit-store.js';
+import type { DecidedThrough } from './event-store.js';
 import type { AppliedDocument, Event, NewEvent } from './records.js';
 
 /** Reads the signing policies of the registry. */
@@ -28,7 +29,7 @@ export interface AccessStore extends AccessReader {
   catalogsBehindAccess(): Promise<string[]>;
   /**
    * As `applyPolicies`. With `teams`, the tokens of all other teams are revoked, and their trusted publishers and claims
-   * are removed.
+   * are removed. Also rejects with a RevisionConflict if the decision is outdated.
    */
   applyAccess(
     change: Omit<AppliedDocument, 'revision'> & {
@@ -36,6 +37,7 @@ export interface AccessStore extends AccessReader {
       event: NewEvent;
       origin?: Act['origin'];
       teams?: readonly string[];
+      decided?: DecidedThrough | undefined;
     },
   ): Promise<Event>;
 }

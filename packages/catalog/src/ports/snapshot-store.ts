@@ -1,6 +1,7 @@
 import type { Digest, EntryVersion, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import type { Act } from './audit-store.js';
 import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
+import type { DecidedThrough } from './event-store.js';
 import type {
   CatalogDeletion,
   CatalogEntryRow,
@@ -257,7 +258,8 @@ export interface SegmentStore extends SegmentReader {
 export interface RecipeStore {
   /**
    * Stores a recipe and marks the catalog for a full rebuild (`throughEvent: 0`) at the time `at`.
-   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
+   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict, and
+   * so does a decision that is outdated.
    * All its sources become due. A source keeps its state if its name stays the same;
    * the copy of a former URL is used until the new URL responds, and does not restrict what it may serve.
    */
@@ -267,6 +269,7 @@ export interface RecipeStore {
     /** The upstream sources. Absent if there are none. */
     sources?: readonly { source: string; url: string }[];
     expectedRecipe: string | undefined;
+    decided?: DecidedThrough | undefined;
     at: Time;
     by: string;
     event: NewEvent;
@@ -288,9 +291,15 @@ export interface CatalogDeletions {
   }): Promise<Event>;
   /**
    * Restores a deleted catalog, marks it for a full rebuild, and makes its sources due at the time `at`. Rejects with a
-   * RevisionConflict if it is not deleted, or if it is purged.
+   * RevisionConflict if it is not deleted, if it is purged, or if the decision is outdated.
    */
-  restoreCatalog(input: { name: string; at: Time; event: NewEvent; origin?: Act['origin'] }): Promise<Event>;
+  restoreCatalog(input: {
+    name: string;
+    decided?: DecidedThrough | undefined;
+    at: Time;
+    event: NewEvent;
+    origin?: Act['origin'];
+  }): Promise<Event>;
 }
 
 /** Deletes the data of catalogs that can no longer be restored. */

@@ -1,6 +1,7 @@
 import type { AccessStore, AppliedDocument, EventType, PolicyStore } from '@krmhub/catalog';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import * as schema from '../schema/schema.js';
 import { RecentTokens } from '../tokens/recent-tokens.js';
 import { appliedDocument } from './applied-document.js';
@@ -40,8 +41,9 @@ export function policyRows(sql: Sql): PolicyStore & AccessStore {
         return (yield* behind.all()).map(({ name }) => name);
       }),
     access: () => readOne(() => access.read()),
-    applyAccess: ({ teams, ...change }) =>
+    applyAccess: ({ teams, decided, ...change }) =>
       tokens.write(function* () {
+        yield* refuseOutdated(decided);
         const event = yield* access.apply(change);
         const { appliedAt: at, appliedBy: by, origin } = change;
         if (teams !== undefined) yield* endOtherTeams(teams, { at, by, origin });

@@ -3,6 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { WriteSql } from '../../sql/sql.js';
 import { change, query, type Work } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 import { removeEntries } from '../sources/source-rows.js';
@@ -27,8 +28,9 @@ const ofSource = and(
 const removeSource = change((db) => db.delete(catalogSources).where(ofSource));
 
 export function applyRecipe({ write }: WriteSql): SnapshotStore['applyRecipe'] {
-  return ({ name, recipe, expectedRecipe, sources = [], at, by, event, origin }) =>
+  return ({ name, recipe, expectedRecipe, sources = [], decided, at, by, event, origin }) =>
     write(function* () {
+      yield* refuseOutdated(decided);
       const current = yield* currentRecipe.first({ catalog: name });
       if (current?.recipe !== expectedRecipe || (current !== undefined && current.deleted !== null)) {
         throw new RevisionConflict(`the recipe of catalog ${name} has changed`);

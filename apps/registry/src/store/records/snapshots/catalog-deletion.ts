@@ -9,6 +9,7 @@ import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 
@@ -55,8 +56,9 @@ export function catalogDeletions({ read, write }: Sql): CatalogDeletions & Delet
         if (changed === 0) throw new RevisionConflict(`catalog ${name} does not exist`);
         return appended;
       }),
-    restoreCatalog: ({ name, at, event, origin }) =>
+    restoreCatalog: ({ name, decided, at, event, origin }) =>
       write(function* () {
+        yield* refuseOutdated(decided);
         const deleted = yield* one.first({ name });
         if (deleted === undefined || tombstone(deleted).purgedAt !== undefined)
           throw new RevisionConflict(`catalog ${name} is not deleted, or is purged`);
