@@ -40,17 +40,17 @@ beforeEach(async () => {
       return issuer === undefined ? Promise.reject(new Error('not found')) : issuer.fetch(url);
     },
   });
-  const response = await registry.request('/api/v1/access', {
-    method: 'PUT',
-    headers: { Authorization: await registry.bearer(), 'Content-Type': 'application/yaml' },
-    body: ACCESS,
-  });
-  expect(response.status, await response.clone().text()).toBe(200);
+  await applyAccess(ACCESS);
 });
 afterEach(async () => {
   await registry.close();
 });
 
+const applyAccess = async (body: string) => {
+  const headers = { Authorization: await registry.bearer(), 'Content-Type': 'application/yaml' };
+  const response = await registry.request('/api/v1/access', { method: 'PUT', headers, body });
+  expect(response.status, await response.text()).toBe(200);
+};
 const add = async (group: string, wanted: Record<string, unknown>, token?: string) =>
   registry.send<TrustedPublisher & Problem>(
     'POST',
@@ -302,6 +302,27 @@ describe('a workflow whose key is given in one place and served in another', () 
     expect(await publishes('ours.example.com')).toEqual(all.slice(0, 1));
     expect(await publishes('ours.example.com', 'secret.example.com')).toEqual([all[0], all[2]]);
   });
+
+  it('publishes where the publisher with its key is of an earlier owner, or of another provider', async () => {
+    const serving = await TestIssuer.create(issuer);
+    issuers.push(serving);
+    const keys = JSON.stringify(serving.keySet());
+    const account = { provider: 'kubernetes', issuer, settings: { namespace: 'ci', serviceAccount: 's' } };
+    const publishes = async (aud: unknown) => {
+      const uid = { namespace: 'ci', serviceaccount: { name: 's', uid: '1' } };
+      const claims = { aud, sub: 's', 'kubernetes.io': uid };
+      const { status, body } = await exchange(await signBy(serving, claims), ['ours.example.com']);
+      return [status, body.publishes ?? body.detail];
+    };
+    expect((await add('ours.example.com', { ...wanted, keys })).status).toBe(201);
+    expect((await add('ours.example.com', account)).status).toBe(201);
+    expect(await publishes([AUDIENCE])).toEqual([201, ['ours.example.com']]);
+
+    await applyAccess(ACCESS.replace('ours.example.com, owner: platform', 'ours.example.com, owner: rivals'));
+    expect((await publishes(AUDIENCE))[0]).toBe(403);
+    expect((await add('ours.example.com', { ...wanted, kind: 'SetLabels' })).status).toBe(201);
+    expect(await publishes(AUDIENCE)).toEqual([201, ['ours.example.com/SetLabels']]);
+  });
 });
 
 const removePublisher = async (id: string) => {
@@ -416,6 +437,41 @@ it('locks nobody out who shares the address of a job with wrong settings', async
   const { status, body } = await exchange(await signBy(github, RUN));
   expect(status).toBe(201);
   expect((await publish(body.token, 'ours.example.com')).status).toBe(201);
+});
+
+it('reads the three newest keys with an ID that a group gave, whatever other groups gave', async () => {
+  const issuer = 'https://ci.example.com';
+  const signers: TestIssuer[] = [];
+  const ids: string[] = [];
+  for (const subject of ['oldest', 'b', 'c', 'newest']) {
+    const signer = await TestIssuer.create(issuer);
+    signers.push(signer);
+    const keys = JSON.stringify({ keys: [{ ...signer.keySet().keys[0], kid: 'same' }] });
+    const wanted = { provider: 'custom', issuer, settings: { subject }, keys };
+    // The same key once more is no other one.
+    for (const kind of ['SetLabels', 'SetName']) {
+      const { status, body } = await add('ours.example.com', { ...wanted, kind });
+      expect(status).toBe(201);
+      ids.push(body.id);
+      // They are ordered by time.
+      registry.advance(1);
+    }
+    if (subject === 'oldest') expect((await add('a.example.com', wanted)).status).toBe(201);
+  }
+  const tried = async (...groups: string[]) => {
+    const subjects = ['oldest', 'b', 'c', 'newest'];
+    const statuses: number[] = [];
+    for (const [at, signer] of signers.entries()) {
+      const token = await signBy(signer, { aud: AUDIENCE, sub: subjects[at] }, { kid: 'same' });
+      statuses.push((await exchange(token, groups)).status);
+    }
+    return statuses;
+  };
+  expect(await tried('ours.example.com')).toEqual([401, 201, 201, 201]);
+  expect(await tried('ours.example.com', 'a.example.com')).toEqual([201, 201, 201, 201]);
+  expect(await tried('a.example.com')).toEqual([201, 401, 401, 401]);
+  for (const id of ids.slice(-2)) await removePublisher(id);
+  expect(await tried('ours.example.com')).toEqual([201, 201, 201, 401]);
 });
 
 describe('keys', () => {

@@ -93,11 +93,16 @@ export async function verifyIdentityToken(token: string, context: VerifyContext)
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(token, { issuer, keyId }, context);
   const taken = given?.publishers.filter((one) => checkClaims(one, given.claims).length === 0) ?? [];
-  // All that the group lets it publish: what else there is for its source, its own token may find out.
-  const hasMore = (group: string) =>
-    own.some((one) => one.group === group && namesSource(one, given!.claims));
-  const isTaken = (group: string) =>
-    taken.some((one) => one.group === group && (one.kind === undefined || !hasMore(group)));
+  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team or
+  // provider may be refused where the other one is not.
+  const hasMore = (than: TrustedPublisher) =>
+    own.some(
+      (one) =>
+        one.group === than.group &&
+        namesSource(one, given!.claims) &&
+        (than.kind !== undefined || one.team !== than.team || one.provider !== than.provider),
+    );
+  const isTaken = (group: string) => taken.some((one) => one.group === group && !hasMore(one));
   if (given !== undefined && context.groups?.every(isTaken) === true) return checked(token, given, context);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
