@@ -208,6 +208,38 @@ it('counts each token once, in all processes and after a restart, and removal en
   expect(added, added.stderr).toMatchObject({ code: 0 });
 });
 
+it('counts each of many tokens once that are sent at the same time, many times each', async () => {
+  const headers = { 'Content-Type': 'application/json' };
+  const exchange = (token: string) =>
+    fetch(`${url}/api/v1/oidc/token`, { method: 'POST', headers, body: JSON.stringify({ token }) });
+  const tokens = await Promise.all(
+    Array.from({ length: 8 }, () => github.sign({ ...claims, aud: url }, { now: new Date() })),
+  );
+  const times = 12;
+  // Interleaved, so that requests with one token are under way in all processes.
+  const sent = Array.from({ length: times * tokens.length }, (_, at) => at % tokens.length);
+  const answers = await Promise.all(
+    sent.map(async (at) => {
+      const response = await exchange(tokens[at]!);
+      return { at, status: response.status, body: (await response.json()) as { token?: string } };
+    }),
+  );
+  for (const at of tokens.keys()) {
+    const statuses = answers.filter((one) => one.at === at).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([201, ...Array<number>(times - 1).fill(401)]);
+  }
+  // Another spelling of the signature is no other token: the last digits of it say nothing.
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const [token] = tokens as [string];
+  const last = digits.indexOf(token.at(-1)!);
+  for (let more = 1; more < 16; more += 1) {
+    const spelled = token.slice(0, -1) + digits[(last & 0b110000) | ((last + more) & 0b1111)];
+    expect((await exchange(spelled)).status).toBe(401);
+  }
+  const secrets = answers.flatMap(({ body }) => body.token ?? []);
+  expect(new Set(secrets).size).toBe(tokens.length);
+});
+
 it('names the claim that differs, and falls back to a stored token with a warning', async () => {
   claims = { ...claims, event_name: 'pull_request_target' };
   const refused = await publish(job);

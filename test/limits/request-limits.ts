@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { UsersQuery } from '@krmhub/api/model';
 import * as parameters from '@krmhub/api/parameters';
 import { BUNDLE_LIMITS, PUBLISH_LIMITS } from '@krmhub/catalog';
@@ -74,6 +75,23 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
       body: JSON.stringify({ name: 'x', scopes: ['yank'], ...fields }),
     });
   const { REQUEST_LIMITS } = parameters;
+
+  const publicKey = generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' });
+  const storedLength = (ids: readonly string[]) =>
+    JSON.stringify({ keys: ids.map((kid) => ({ ...publicKey, kid })) }).length;
+  let publishers = 0;
+  const addPublisher = (ids: readonly string[]) =>
+    ask('/api/v1/trusted-publishers', {
+      method: 'POST',
+      body: JSON.stringify({
+        group: 'keys.example.com',
+        provider: 'custom',
+        issuer: 'https://ci.example.com',
+        settings: { subject: `build ${publishers++}` },
+        // What is not stored does not count.
+        keys: JSON.stringify({ keys: ids.map((kid) => ({ ...publicKey, kid, use: 'sig', alg: 'RS256' })) }),
+      }),
+    });
 
   return [
     {
@@ -196,6 +214,35 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
       limit: 3_650,
       attempt: (size) => createToken({ expiresInDays: size }),
       says: /^400 expiresInDays: .*3650/,
+    },
+    {
+      name: 'keys of a trusted publisher',
+      limit: 20,
+      attempt: (size) => addPublisher(list(size, (n) => `${n}`)),
+      says: '400 the keys cannot be read: it has 21 keys; the limit is 20',
+    },
+    {
+      name: 'characters of the keys of a trusted publisher',
+      limit: 10_000,
+      attempt: (size) => {
+        const ids = list(20, (n) => `${n}`);
+        // Each ID has at most 256 characters.
+        let missing = size - storedLength(ids);
+        const padded = ids.map((id) => {
+          const more = Math.min(missing, 256 - id.length);
+          missing -= more;
+          return id + 'x'.repeat(more);
+        });
+        expect(storedLength(padded)).toBe(size);
+        return addPublisher(padded);
+      },
+      says: '400 the keys cannot be read: its keys have 10001 characters; the limit is 10000',
+    },
+    {
+      name: 'characters of the ID of a key of a trusted publisher',
+      limit: 256,
+      attempt: (size) => addPublisher(['x'.repeat(size)]),
+      says: /^400 the keys cannot be read: it has no RSA key .* with a `kid`/,
     },
     {
       name: 'maxQueryLength',
