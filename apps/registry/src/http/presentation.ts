@@ -149,17 +149,19 @@ export function releaseDetail(
   };
 }
 
+/** Names each field, so that one that a store adds is not shown without a decision. */
 export function searchItem(policies: readonly SigningPolicy[], found: SearchResult): api.SearchItem {
-  const { licenses, runtimes, signatures, attestations, release, from, imageTag, ...rest } = found;
-  const { group, kind } = found;
+  const { group, kind, description, publisher, versions, tags, licenses, runtimes } = found;
+  const { network, storage, pinned, yanked, deprecated } = found;
+  const { release, signatures, attestations, publishedAt, from, imageTag, owner, replacement } = found;
   const signature =
     release === undefined
       ? NO_RELEASE
       : verdict(judgeSignatures(policies, { group, kind, release }, { signatures, attestations }));
   const { trusted, signer, policy } = signature;
   return {
-    ...rest,
-    ...defined({ release, from, imageTag }),
+    ...{ group, kind, description, publisher, versions, tags, network, storage, pinned, yanked, deprecated },
+    ...defined({ release, publishedAt, from, imageTag, owner, replacement }),
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
     signedBy: trusted ? [`${signer} (policy ${policy})`] : [],
