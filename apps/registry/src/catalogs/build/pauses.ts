@@ -6,6 +6,12 @@ export class Pauses {
   readonly #lock = new RwLock();
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
+  #count = 0;
+
+  /** Pauses that were asked for: after another one, what was read before it may be gone. */
+  get count(): number {
+    return this.#count;
+  }
 
   /** Runs work outside of pauses. The signal asks it to end early for one. */
   between<Result>(work: (pausing: AbortSignal) => Promise<Result>): Promise<Result> {
@@ -20,6 +26,7 @@ export class Pauses {
 
   /** Resolves when no work runs. None starts until `resume`. */
   async pause(): Promise<void> {
+    this.#count += 1;
     this.interrupt();
     await new Promise<void>((paused) => {
       void this.#lock.write(

@@ -1,5 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
+import { REGISTRY } from '../../http/auth/caller.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { deleteCatalog } from '../delete-catalog.js';
+import { DocumentHasher } from '../segments/document-hasher.js';
+import { SnapshotBuilder } from './snapshot-builder.js';
 
 let registry: TestRegistry;
 afterEach(() => registry.close());
@@ -64,6 +68,43 @@ it('does not build a catalog again because snapshots are events', async () => {
   expect(committed).toEqual([]);
   await registry.publish({ kind: 'Second', release: '1.0.0' });
   expect(committed).toEqual(['catalog.cut']);
+});
+
+it('announces no catalog that is deleted while the first pass reads it', async () => {
+  const before = await openTestRegistry();
+  const recipe =
+    'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: aaa}\nspec: {sources: [{name: all, functions: {}}]}\n';
+  await before.send('PUT', '/api/v1/catalogs/aaa', recipe);
+  await before.parts.snapshotBuilder.buildNow({ name: 'aaa' });
+  await before.parts.close();
+  registry = await openTestRegistry({ folder: before.folder, start: false });
+  const { store, keys, clock, log, metrics, newestSnapshots, processes } = registry.parts;
+  let isDeleted = false;
+  const builder: SnapshotBuilder = new SnapshotBuilder({
+    store: {
+      ...store,
+      async catalog(name) {
+        const found = await store.catalog(name);
+        if (name !== 'aaa' || isDeleted) return found;
+        isDeleted = true;
+        await deleteCatalog(registry.parts, name, { ...REGISTRY, reason: 'as a test' });
+        builder.wake();
+        return found;
+      },
+    },
+    hasher: new DocumentHasher(store),
+    signing: { keys, clock, validDays: 30 },
+    ...{ clock, log, metrics },
+    onSnapshot: (snapshot) => newestSnapshots.put(snapshot),
+  });
+  processes.pauses(builder);
+  builder.start();
+  await builder.waitFor({ event: (await store.lastEvent()) + 1, milliseconds: 60_000 });
+  await builder.stop();
+  expect(isDeleted).toBe(true);
+  expect(newestSnapshots.known('aaa')).toBeUndefined();
+  expect(newestSnapshots.known('default')).toBeDefined();
+  expect((await registry.request('/catalogs/aaa/catalog.yaml')).status).toBe(410);
 });
 
 it('includes the publishes of a build together in the next one', async () => {

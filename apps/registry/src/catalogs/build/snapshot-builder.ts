@@ -29,6 +29,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import type { Log } from '../../log.js';
 import type { BuildMetrics } from '../../metrics.js';
 import { Waker } from '../../workers/processes/waker.js';
+import { AnnouncedSnapshots } from './announced-snapshots.js';
 import { BuildLane, urgentFirst, type WaitingBuild } from './build-lane.js';
 import { BuildProgress } from './build-progress.js';
 import { type BuildSnapshotDeps, type BuildState, buildSnapshot, lacksSegments } from './build-snapshot.js';
@@ -69,8 +70,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   readonly #deps: SnapshotBuilderDeps & BuildSnapshotDeps;
   readonly #failures: Failures;
   readonly #pauses = new Pauses();
-  /** Catalogs whose newest snapshot was announced since the start. */
-  readonly #announced = new Set<string>();
+  readonly #announced: AnnouncedSnapshots;
   readonly #progress = new BuildProgress();
   readonly #search: SearchUpdates;
   /** Whether there are new snapshots since search was last updated. */
@@ -92,6 +92,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps = { ...deps, comparedRules: new ComparedRules() };
     this.#failures = new Failures(() => deps.clock().getTime());
     this.#changes = new CatalogChanges(deps.store);
+    this.#announced = new AnnouncedSnapshots({ ...deps, pauses: this.#pauses });
     this.#search = new SearchUpdates({
       store: deps.store,
       log: deps.log,
@@ -212,6 +213,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps.onPassedOver?.(through, behind);
     const withNewRecipes: WaitingBuild[] = [];
     let isCut = false;
+    this.#announced.beforeRead();
     for (const catalog of await this.#readDue(through)) {
       if (this.#stopping) return 0;
       const mayCut = await this.#visit(catalog, through, withNewRecipes).catch((error: unknown) => {
@@ -251,14 +253,10 @@ export class SnapshotBuilder implements CatalogBuilder {
    * it built one that is not urgent.
    */
   async #visit(catalog: CatalogRecord, through: number, withNewRecipes: WaitingBuild[]): Promise<boolean> {
-    const { store, metrics, onSnapshot } = this.#deps;
+    const { store, metrics } = this.#deps;
     const { name, newest } = catalog;
-    if (newest !== undefined) {
-      // The process that built it may have ended before it announced it.
-      if (!this.#announced.has(name) && newest.withdrawn === undefined) onSnapshot(newest);
-      metrics.catalogFunctions(name, newest.functions);
-    }
-    this.#announced.add(name);
+    await this.#announced.announceOnce(catalog);
+    if (newest !== undefined) metrics.catalogFunctions(name, newest.functions);
     if (this.#large.has(name) || this.#new.has(name)) {
       this.#due.delete(name);
       this.#touched.add(name);
