@@ -1,5 +1,5 @@
 import { AccessRules, type Actor, type EntryQuery, NO_ACCESS, VISIBILITIES } from '@krmhub/catalog';
-import type { FunctionName } from '@krmhub/schema';
+import { type FunctionName, sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { asActor } from '../../apps/registry/src/http/auth/request-actor.js';
@@ -68,4 +68,27 @@ describe('entries of a catalog that everybody may read', () => {
       }
     },
   );
+});
+
+it('looks for a blob to mount from a hidden repository as from one that does not exist', async () => {
+  const repositories = [{ pattern: 'team/hidden', visibility: 'private' as const }];
+  const rules = new AccessRules({ ...NO_ACCESS, repositories }, [], 'one');
+  const store = await openSqliteStore(':memory:');
+  const asked: (string | undefined)[] = [];
+  const mountBlob: typeof store.mountBlob = async (from) => {
+    asked.push(from);
+    return from === 'team/hidden';
+  };
+  try {
+    const seen = readableStore({ ...store, mountBlob }, { rules });
+    const mount = (from?: string) =>
+      seen.mountBlob(from, 'team/mine', sha256('x'), { at: '2030-01-01T00:00:00.000Z', by: 'one' });
+    expect([await mount('team/hidden'), await mount('team/absent'), await mount()]).toEqual([
+      ...[false, false, false],
+    ]);
+    expect(asked).toEqual([expect.not.stringContaining('team'), 'team/absent']);
+    expect(await asActor(ADMINISTRATOR, () => mount('team/hidden'))).toBe(true);
+  } finally {
+    await store.close();
+  }
 });

@@ -239,8 +239,10 @@ const GUARDS: Guards = {
   countBytes: 'unseen',
   findUnreferencedFiles: 'unseen',
   // Without a repository to mount from, the database would search all of them.
-  mountBlob: (call, sight) => async (from, to, digest, change) =>
-    from !== undefined && sight().repository(from) ? call(from, to, digest, change) : false,
+  mountBlob: (call, sight) => async (from, to, digest, change) => {
+    if (from === undefined) return false;
+    return call(sight().repository(from) ? from : NO_NAME, to, digest, change);
+  },
   // What others may know of them is in seen-policies.ts.
   policies: (call, sight) => async () => {
     const found = await call();
