@@ -11,8 +11,8 @@
 
 import { randomUUID } from 'node:crypto';
 import {
+  addCommand,
   breaksOnlyRules,
-  can,
   checkClaims,
   describeProblem,
   describeRun,
@@ -24,13 +24,13 @@ import {
   type TokenRecord,
   type TrustedPublisher,
   type TrustedPublisherStore,
-  tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import type { IssuerKeys } from './issuer-keys.js';
+import { type DecidedPublisher, decidePublishers, describeRefusal } from './publisher-rights.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
 export interface ExchangeDeps {
@@ -68,6 +68,7 @@ export async function exchangeToken(
   const identity = await verifyIdentityToken(text, {
     publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
     issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
+    decide: (publishers, claims) => decidePublishers(deps, publishers, claims),
     groups,
     audience,
     keys: deps.issuerKeys,
@@ -114,50 +115,40 @@ function matchingPublishers(
   const [closest] = compared.sort((a, b) => a.problems.length - b.problems.length);
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
+    const group = groups?.[0] ?? 'GROUP';
     // Not as publishers describe it: they may be hidden. One of the same name can be of another issuer.
     const run = describeRun({ provider: probableProvider(issuer, claims), issuer }, claims);
     const who =
       JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
     throw new KrmhubError('forbidden', `no trusted publisher${where} is ${who}`, {
-      hint: `An owner of the group adds the workflow: krmhub publisher add ${groups?.[0] ?? 'GROUP'}. To see those that exist: krmhub publisher list.`,
+      hint: `An owner of the group adds the workflow: ${addCommand(group, { issuer, claims })}. To see those that exist: krmhub publisher list ${group}`,
     });
   }
   const { publisher, problems } = closest;
   const target = publisherTarget(publisher);
-  const replace = `If the publisher is wrong, an owner of the group replaces it: krmhub publisher remove ${publisher.id}, then krmhub publisher add ${target}`;
   throw new KrmhubError(
     'forbidden',
     `the workflow is not the trusted publisher of ${target}: ${problems.map(describeProblem).join('; ')}`,
     {
       hint: breaksOnlyRules(publisher, problems)
         ? 'Run it as expected: this holds for every publisher of the provider.'
-        : `Run it as expected. ${replace}`,
+        : `Run it as expected. If the publisher is wrong, an owner of the group replaces it: ${replaceCommands(publisher)}`,
     },
   );
 }
 
 /** Returns the publishers whose team still may publish. A token has the rights of one team. */
 async function usable(
-  { store, access: { rules } }: ExchangeDeps,
+  deps: ExchangeDeps,
   publishers: readonly TrustedPublisher[],
   { claims }: IdentityToken,
 ): Promise<TrustedPublisher[]> {
-  const known = await store.ownedGroups([...new Set(publishers.map(({ group }) => group))]);
-  const decided = publishers.map((publisher) => {
-    const { group, kind, team } = publisher;
-    const run = describeRun(publisher, claims);
-    const limits = { scopes: ['publish'], groups: [publisherTarget(publisher)], repositories: [] };
-    const actor = tokenActor(rules, { name: '', ...limits, run, ...defined({ team }) });
-    const isNew = !known.has(group);
-    return { publisher, decision: can(rules, actor, 'publish', { group, ...defined({ kind }), isNew }) };
-  });
+  const decided = await decidePublishers(deps, publishers, claims);
   const found = decided.flatMap(({ publisher, decision }) => (decision.allowed ? publisher : []));
   if (found.length === 0) {
-    const { publisher, decision } = decided[0]!;
-    const lacks = decision.allowed ? [] : decision.lacks;
-    const target = publisherTarget(publisher);
-    throw new KrmhubError('forbidden', `the trusted publisher of ${target} lacks ${lacks.join(' and ')}`, {
-      hint: 'The group has another owner now. Its owner adds the workflow again: krmhub publisher add.',
+    const [first] = decided as [DecidedPublisher];
+    throw new KrmhubError('forbidden', describeRefusal(first)!, {
+      hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(first.publisher)}`,
     });
   }
   if (new Set(found.map(({ team }) => team)).size > 1) {
@@ -166,6 +157,10 @@ async function usable(
     });
   }
   return found;
+}
+
+function replaceCommands(publisher: TrustedPublisher): string {
+  return `krmhub publisher remove ${publisher.id}, then krmhub publisher add ${publisherTarget(publisher)}`;
 }
 
 function workflowToken(

@@ -1,10 +1,12 @@
 import {
   type Claims,
   checkClaims,
+  describeProblem,
   type IssuerTeam,
   namesSource,
   type Provider,
   provider,
+  publisherTarget,
   type TrustedPublisher,
   type TrustedPublisherReader,
 } from '@krmhub/catalog';
@@ -21,6 +23,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
+import { type DecidedPublisher, describeRefusal } from './publisher-rights.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
@@ -69,6 +72,8 @@ interface VerifyContext {
     groups: Parameters<TrustedPublisherReader['publishersOfToken']>[1],
   ): Promise<TrustedPublisher[]>;
   issuerTeams(issuer: string): Promise<IssuerTeam[]>;
+  /** Says which publishers have the right to publish. */
+  decide(publishers: readonly TrustedPublisher[], claims: Claims): Promise<DecidedPublisher[]>;
   /** Absent for all groups. */
   groups?: readonly string[] | undefined;
   audience: string;
@@ -84,37 +89,63 @@ interface VerifyContext {
  * Anyone can name any group, also a hidden one, and sign with keys that they gave. So what publishers of the groups have
  * shows only to the source that they name; all other answers depend on what the issuer serves.
  */
-export async function verifyIdentityToken(token: string, context: VerifyContext): Promise<IdentityToken> {
-  const { issuer, keyId } = readUnverified(token);
+export async function verifyIdentityToken(text: string, context: VerifyContext): Promise<IdentityToken> {
+  const { issuer, keyId } = readUnverified(text);
   const teams = await context.issuerTeams(issuer);
   if (teams.length === 0) {
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
-  const { given, own } = await givenSigner(token, { issuer, keyId }, context);
-  const taken = given?.publishers.filter((one) => checkClaims(one, given.claims).length === 0) ?? [];
-  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team or
+  const { given, own } = await givenSigner(text, { issuer, keyId }, context);
+  const decided = given === undefined ? [] : await context.decide(given.publishers, given.claims);
+  // One of a team that lost the group must not hide that of the team which has it now.
+  const taken = decided.flatMap((one) =>
+    acceptProblems(one, given!.claims).length === 0 ? [one.publisher] : [],
+  );
+  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another
   // provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
     own.some(
       (one) =>
         one.group === than.group &&
         namesSource(one, given!.claims) &&
-        (than.kind !== undefined || one.team !== than.team || one.provider !== than.provider),
+        (than.kind !== undefined || one.provider !== than.provider),
     );
   const isTaken = (group: string) => taken.some((one) => one.group === group && !hasMore(one));
-  if (given !== undefined && context.groups?.every(isTaken) === true) return checked(token, given, context);
+  if (given !== undefined && context.groups?.every(isTaken) === true) return checked(text, given, context);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
     if (served.length === 0) throw unknownKey(keyId, context.groups);
-    const signer = await servedSigner(token, await context.keys.find(issuer, keyId, served), keyId);
+    const signer = await servedSigner(text, await context.keys.find(issuer, keyId, served), keyId);
     const named = own.filter((one) => namesSource(one, signer.claims));
-    return await checked(token, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
+    return await checked(text, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
   } catch (error) {
     const isAway = (error as KrmhubError).code === 'unavailable';
-    if (given === undefined || (isAway && taken.length === 0)) throw error;
-    return checked(token, given, context);
+    if (given === undefined) throw error;
+    const token = await checked(text, given, context);
+    if (isAway && taken.length === 0) throw alsoRefused(error as KrmhubError, decided, given.claims);
+    return token;
   }
+}
+
+/** Returns why a publisher does not accept a run, each as a part of a sentence. */
+function acceptProblems(decided: DecidedPublisher, claims: Claims): string[] {
+  const problems = checkClaims(decided.publisher, claims).map(describeProblem);
+  const refusal = describeRefusal(decided);
+  return refusal === undefined ? problems : [...problems, refusal];
+}
+
+/**
+ * Adds to the error of an issuer that is away why the publishers with given keys do not accept the run: when it is back,
+ * the others may not accept it either.
+ */
+function alsoRefused(error: KrmhubError, decided: readonly DecidedPublisher[], claims: Claims): KrmhubError {
+  const refused = decided.map((one) => ({ one, problems: acceptProblems(one, claims) }));
+  const [closest] = refused.sort((a, b) => a.problems.length - b.problems.length);
+  const { one, problems } = closest!;
+  const target = publisherTarget(one.publisher);
+  const hint = `The publisher of ${target} whose keys were given does not accept the run: ${problems.join('; ')}. Another publisher may accept it. ${error.hint ?? ''}`;
+  return new KrmhubError('unavailable', error.message, { hint: hint.trim() });
 }
 
 /** Signatures have several spellings that verify, so what is signed identifies a token. */

@@ -39,7 +39,7 @@ it('a repository that was renamed, or given to another owner, is told so', async
     workflow_ref: RUN.workflow_ref.replace('functions', 'renamed'),
   });
   expect(renamed.body.detail).toContain(
-    'repository is "example/renamed", expected example/functions (repository has another name now)',
+    'repository is "example/renamed", expected example/functions (the repository has another name now)',
   );
   expect(renamed.body.hint).toContain('krmhub publisher add example.com');
   const given = await exchange({ repository: 'new/functions', repository_owner_id: '3' });
@@ -47,6 +47,11 @@ it('a repository that was renamed, or given to another owner, is told so', async
   expect(given.body.detail).toContain('repository_owner_id is "3", expected 2');
   const stranger = await exchange({ repository: 'new/functions', repository_id: '9' });
   expect(stranger.body.detail).toBe('no trusted publisher of example.com is "new/functions"');
+  const other = { repository: 'example/other', repository_id: '9' };
+  const workflow_ref = 'example/other/.github/workflows/release.yml@refs/tags/v1';
+  expect((await exchange({ ...other, workflow_ref })).body.hint).toBe(
+    'An owner of the group adds the workflow: krmhub publisher add example.com --github example/other --workflow release.yml. To see those that exist: krmhub publisher list example.com',
+  );
 });
 
 it('a workflow with the name of a publisher of another issuer is told so', async () => {

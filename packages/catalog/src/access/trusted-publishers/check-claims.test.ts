@@ -2,6 +2,7 @@ import { CI_PROVIDERS, type CiProvider } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { REFUSED_RUNS, RUNS } from '../../testing/ci-runs.js';
 import {
+  addCommand,
   breaksOnlyRules,
   checkClaims,
   describeRun,
@@ -196,7 +197,7 @@ it('tells an owner who only has the same name from one of another name', () => {
   expect(whys({})).toEqual(['the owner of the repository has the same name, but is another one']);
   const moved = 'new/functions';
   expect(whys({ repository: moved, workflow_ref: `${moved}/.github/workflows/release.yml@refs/x` })).toEqual([
-    'repository has another name now',
+    'the repository has another name now',
     'the owner of the repository is another one now',
   ]);
   expect(
@@ -229,4 +230,23 @@ it('compares claims of any length in linear time', () => {
     const found = checkClaims(publisher(name, { settings: { ...settings, ...file } }), hostile);
     expect(found.length).toBeGreaterThan(1);
   }
+});
+
+it('writes the command that adds a workflow, without anything that a shell would read in another way', () => {
+  const github = 'https://token.actions.githubusercontent.com';
+  const add = (issuer: string, claims: Record<string, unknown>) =>
+    addCommand('example.com', { issuer, claims });
+  expect(add(github, RUNS.github.claims)).toBe(
+    'krmhub publisher add example.com --github Example/Functions --workflow release.yml',
+  );
+  expect(add('https://gitlab.example.com', RUNS.gitlab.claims)).toMatch(
+    /^krmhub publisher add example\.com --gitlab \S+ --issuer https:\/\/gitlab\.example\.com$/,
+  );
+  const account = { 'kubernetes.io': { namespace: 'ci', serviceaccount: { name: 'publisher' } } };
+  expect(add('https://kubernetes.default.svc', account)).toBe(
+    'krmhub publisher add example.com --provider kubernetes --set namespace=ci --set serviceAccount=publisher --issuer https://kubernetes.default.svc',
+  );
+  for (const sub of ['a b', '$(id)', 'a;b', '-x', "a'b", 'a\nb', undefined])
+    expect(add('https://ci.example.com', { sub })).toBe('krmhub publisher add example.com');
+  expect(add(github, { ...RUNS.github.claims, workflow_ref: 'x' })).toBe('krmhub publisher add example.com');
 });

@@ -73,7 +73,9 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
     if (value !== undefined && isSame(setting, expected, value)) continue;
     const found = claimText(claims, setting.claim);
     const without = value === undefined && found !== undefined ? setting.without : undefined;
-    const why = isRenamed(publisher, setting, claims) ? `${setting.meaning} has another name now` : without;
+    const why = isRenamed(publisher, setting, claims)
+      ? `${pinMeaning(pins, setting)} has another name now`
+      : without;
     problems.push({ ...claimProblem(setting.claim, expected, found), ...defined({ why }) });
   }
   const isNamed = hasRequired(publisher, claims);
@@ -93,6 +95,13 @@ export function checkClaims(publisher: TrustedPublisher, claims: Claims): ClaimP
   // Of a claim with several rules, the first reason is the most exact one.
   const first = broken.filter(({ claim }, at) => broken.findIndex((one) => one.claim === claim) === at);
   return [...problems, ...first];
+}
+
+function pinMeaning(
+  pins: Readonly<Record<string, ProviderPin>>,
+  { pin = '', meaning }: ProviderSetting,
+): string {
+  return pins[pin]?.meaning ?? meaning;
 }
 
 /** Whether all problems are with rules of the provider, so that no other publisher would accept the run. */
@@ -201,6 +210,36 @@ export function describeRun(
     ...defined({ issuer: issuer === usual ? undefined : issuer }),
     ...defined({ url: short(run.url?.(claims)), commit: at(run.commit), ref: at(run.ref) }),
   };
+}
+
+/** Options of `krmhub publisher add` that are shorter than `--set NAME=VALUE`. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  repository: '--github',
+  'gitlab project': '--gitlab',
+  workflow: '--workflow',
+};
+
+/** What is the same for every shell. */
+const PLAIN = /^[A-Za-z0-9][\w./:@-]*$/;
+
+/**
+ * Returns the command with which the owner of a group adds the workflow of verified claims, without its options if the
+ * claims have anything that a shell could read in another way.
+ */
+export function addCommand(group: string, { issuer, claims }: { issuer: string; claims: Claims }): string {
+  const command = `krmhub publisher add ${group}`;
+  const name = probableProvider(issuer, claims);
+  const { settings, issuer: usual } = provider(name);
+  const named = Object.entries(settings).filter(([, { isRequired }]) => isRequired);
+  const values = named.map(([setting, one]) => [setting, settingValue(one, claims) ?? ''] as const);
+  if (![...values.map(([, value]) => value), issuer].every((value) => PLAIN.test(value))) return command;
+  const options = values.map(([setting, value]) => {
+    const option = OPTIONS[setting] ?? OPTIONS[`${name} ${setting}`];
+    return option === undefined ? `--set ${setting}=${value}` : `${option} ${value}`;
+  });
+  if (name !== 'github' && name !== 'gitlab') options.unshift(`--provider ${name}`);
+  if (issuer !== usual) options.push(`--issuer ${issuer}`);
+  return [command, ...options].join(' ');
 }
 
 /** Returns a workflow with who signed its name: other issuers than the usual one can sign any. */
