@@ -224,7 +224,9 @@ describe('a hidden group', () => {
         ]) {
           const { status, body } = await exchange(token, groups);
           const { code, detail, hint, publishes } = body as Partial<typeof body>;
-          found.push(JSON.stringify({ status, code, detail, hint, publishes }).replaceAll(group, 'GROUP'));
+          const text = JSON.stringify({ status, code, detail, hint, publishes }).replaceAll(group, 'GROUP');
+          // The clock of the registry goes on between two answers.
+          found.push(text.replace(/\S+Z, the time of the registry/, 'NOW, the time of the registry'));
         }
       }
       return found;

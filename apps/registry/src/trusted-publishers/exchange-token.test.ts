@@ -346,6 +346,7 @@ it('can be the only way to publish in a group, for administrators too', async ()
     403,
     expect.stringContaining('a trusted publisher'),
   ]);
+  expect(refused.body.hint).toContain('Publish by a workflow that is a trusted publisher of the group');
   const { body } = await exchange(await sign());
   expect((await publish(body.token, { release: '1.0.0' })).status).toBe(201);
 });

@@ -18,7 +18,6 @@ import {
   describeRun,
   describeWorkflow,
   pinned,
-  probableProvider,
   publisherTarget,
   type SourceReader,
   type TokenRecord,
@@ -30,7 +29,12 @@ import { defined } from '@krmhub/schema/defined';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import type { IssuerKeys } from './issuer-keys.js';
-import { type DecidedPublisher, decidePublishers, describeRefusal } from './publisher-rights.js';
+import {
+  type DecidedPublisher,
+  decidePublishers,
+  describeRefusal,
+  describeSource,
+} from './publisher-rights.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
 export interface ExchangeDeps {
@@ -116,10 +120,8 @@ function matchingPublishers(
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
     const group = groups?.[0] ?? 'GROUP';
-    // Not as publishers describe it: they may be hidden. One of the same name can be of another issuer.
-    const run = describeRun({ provider: probableProvider(issuer, claims), issuer }, claims);
-    const who =
-      JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
+    // Publishers may be hidden.
+    const who = describeSource(issuer, claims);
     throw new KrmhubError('forbidden', `no trusted publisher${where} is ${who}`, {
       hint: `An owner of the group adds the workflow: ${addCommand(group, { issuer, claims })}. To see those that exist: krmhub publisher list ${group}`,
     });

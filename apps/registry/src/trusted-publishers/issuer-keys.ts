@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { provider } from '@krmhub/catalog';
+import { isIssuerOf, provider } from '@krmhub/catalog';
 import { CI_PROVIDERS, type JsonValue, KrmhubError } from '@krmhub/schema';
 import { isObject } from '@krmhub/schema/json/access';
 import type { JSONWebKeySet, JWK } from 'jose';
@@ -208,9 +208,17 @@ const newlyKnown = (): Known => ({
   fetching: undefined,
 });
 
+/** Whether owners can give the keys of an issuer: not if it can be one of a provider that serves its own. */
+const mayGiveKeys = (issuer: string) =>
+  !USUAL_ISSUERS.has(issuer) &&
+  CI_PROVIDERS.every((name) => provider(name).takesKeys || !isIssuerOf(name, issuer));
+
 function unavailable(issuer: string, problem = 'it was asked less than a minute ago'): KrmhubError {
+  const instead = mayGiveKeys(issuer)
+    ? 'If the registry cannot reach the issuer, add the publisher with its keys: krmhub publisher add --keys FILE.'
+    : 'If it repeats, the operator lets the registry reach the issuer.';
   return new KrmhubError('unavailable', `cannot get the keys of ${issuer}: ${problem}`, {
-    hint: 'Try again in a minute. If the registry cannot reach the issuer, add the publisher with its keys: krmhub publisher add --keys FILE.',
+    hint: `Try again in a minute. ${instead}`,
   });
 }
 

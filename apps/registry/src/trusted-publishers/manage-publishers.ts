@@ -5,6 +5,7 @@ import {
   type ClaimProblem,
   type Claims,
   checkClaims,
+  type Decision,
   isIssuerOf,
   isPublisherExpired,
   provider,
@@ -17,8 +18,10 @@ import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, lackingRights, refuseLacking } from '../http/auth/authorize.js';
 import { credentialText, isSignedIn } from '../http/auth/user-session.js';
-import type { ExchangeDeps } from './exchange-token.js';
+import { type ExchangeDeps, registryAudience } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
+import { decidePublishers } from './publisher-rights.js';
+import { audienceFormProblem, tokenProblems, withoutHint } from './token-problems.js';
 
 /** Publishers of one group. */
 const MAX_PUBLISHERS = 100;
@@ -112,28 +115,55 @@ export async function listPublishers(
   group: string | undefined,
   token: TokenRecord,
 ): Promise<TrustedPublisher[]> {
-  if (group === undefined) refuseLacking(rules, token, 'admin');
-  else refuseLacking(rules, token, 'own', { group });
+  if (group === undefined && !isAdministrator(rules, token)) {
+    throw new KrmhubError('forbidden', 'only an administrator can list the publishers of all groups', {
+      hint: 'Name a group that you own: krmhub publisher list GROUP',
+    });
+  }
+  if (group !== undefined) refuseLacking(rules, token, 'own', { group });
   return store.trustedPublishers(group === undefined ? undefined : { group });
 }
 
-/** Compares claims with each publisher of a group. Rejects with `forbidden` for who does not own the group. */
+/**
+ * Compares claims with each publisher of a group, as an exchange does, without the signature and what is not among them.
+ * Rejects with `forbidden` for who does not own the group. */
 export async function checkPublishers(
-  deps: ManageDeps,
+  deps: ExchangeDeps,
   { group, claims }: { group: string; claims: Claims },
   token: TokenRecord,
 ): Promise<{ publisher: TrustedPublisher; problems: ClaimProblem[] }[]> {
   const now = deps.clock();
   const publishers = await listPublishers(deps, group, token);
   const standing = publishers.filter((publisher) => !isPublisherExpired(publisher, now));
-  return standing.map((publisher) => {
+  const decided = await decidePublishers(deps, standing, claims);
+  const audience = deps.config.publicUrl === undefined ? undefined : registryAudience(deps);
+  const ofAll = tokenProblems(claims, { audience, now });
+  return standing.map((publisher, index) => {
     const { iss } = claims;
     const found = typeof iss === 'string' ? iss : undefined;
     const { issuer: expected } = publisher;
     const isIssued = found === expected;
     const wrong = isIssued ? [] : [{ claim: 'iss', expected, ...defined({ found }) }];
-    return { publisher, problems: [...wrong, ...checkClaims(publisher, claims)] };
+    const { decision } = decided[index]!;
+    const form = audienceFormProblem(claims, provider(publisher.provider));
+    const ofToken = form === undefined ? ofAll : [...ofAll, form];
+    return {
+      publisher,
+      problems: [
+        ...wrong,
+        ...ofToken.map(withoutHint),
+        ...checkClaims(publisher, claims),
+        ...rightProblems(publisher, decision),
+      ],
+    };
   });
+}
+
+/** Returns what a publisher lacks whose team may not publish, or not any more. */
+function rightProblems({ team }: TrustedPublisher, decision: Decision): ClaimProblem[] {
+  if (decision.allowed) return [];
+  const why = `it lacks ${decision.lacks.join(' and ')}; the owner of the group removes the publisher, and adds it again`;
+  return [{ claim: 'team', expected: 'one that may publish there', why, ...defined({ found: team }) }];
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   can,
   type Decision,
   describeRun,
+  probableProvider,
   publisherTarget,
   type SourceReader,
   type TrustedPublisher,
@@ -39,4 +40,10 @@ export async function decidePublishers(
 export function describeRefusal({ publisher, decision }: DecidedPublisher): string | undefined {
   if (decision.allowed) return undefined;
   return `the trusted publisher of ${publisherTarget(publisher)} lacks ${decision.lacks.join(' and ')}`;
+}
+
+/** Returns who runs by its claims, not as publishers describe it: one of the same name can be of another issuer. */
+export function describeSource(issuer: string, claims: Claims): string {
+  const run = describeRun({ provider: probableProvider(issuer, claims), issuer }, claims);
+  return JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
 }

@@ -23,14 +23,11 @@ import {
   jwtVerify,
 } from 'jose';
 import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
-import { type DecidedPublisher, describeRefusal } from './publisher-rights.js';
+import { type DecidedPublisher, describeRefusal, describeSource } from './publisher-rights.js';
+import { audienceFormProblem, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
-/** Seconds by which clocks may differ. */
-const LEEWAY_SECONDS = 30;
-/** Seconds after which a token expires at the latest: until then the registry remembers that it was used. */
-const MAX_LIFE_SECONDS = 86_400;
 /** Seconds for which the registry remembers that after it expired: the clock of another of its processes can be behind. */
 const REMEMBERED_SECONDS = 3_600;
 /** Groups whose given keys are read: the first ones that are named. */
@@ -44,10 +41,7 @@ const MAX_KEYS_OF_GROUP = 3;
 const MAX_KEYED = 1_000;
 const MAX_KEYS = 50;
 const ALGORITHMS = ['RS256', 'ES256'];
-const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
-const HINT_ISSUER =
-  'An owner of the group adds the workflow: krmhub publisher add, with --issuer for a server of your own. See `krmhub help trusted-publishing`.';
 
 /** A token of a provider whose signature, audience, and time were verified. */
 export interface IdentityToken {
@@ -93,7 +87,8 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const { issuer, keyId } = readUnverified(text);
   const teams = await context.issuerTeams(issuer);
   if (teams.length === 0) {
-    throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, HINT_ISSUER);
+    const hint = `An owner of the group adds the workflow: krmhub publisher add ${context.groups?.[0] ?? 'GROUP'}, with --issuer for a server of your own. See \`krmhub help trusted-publishing\`.`;
+    throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, hint);
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(text, { issuer, keyId }, context);
@@ -102,20 +97,20 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const taken = decided.flatMap((one) =>
     acceptProblems(one, given!.claims).length === 0 ? [one.publisher] : [],
   );
-  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another
+  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team or
   // provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
     own.some(
       (one) =>
         one.group === than.group &&
         namesSource(one, given!.claims) &&
-        (than.kind !== undefined || one.provider !== than.provider),
+        (than.kind !== undefined || one.team !== than.team || one.provider !== than.provider),
     );
   const isTaken = (group: string) => taken.some((one) => one.group === group && !hasMore(one));
   if (given !== undefined && context.groups?.every(isTaken) === true) return checked(text, given, context);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
-    if (served.length === 0) throw unknownKey(keyId, context.groups);
+    if (served.length === 0) throw unknownKey(text, keyId, context.groups);
     const signer = await servedSigner(text, await context.keys.find(issuer, keyId, served), keyId);
     const named = own.filter((one) => namesSource(one, signer.claims));
     return await checked(text, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
@@ -273,7 +268,6 @@ async function checked(
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0 && publishers.length > 0) throw problems[0]!;
   const { exp, iat, jti } = claims as { exp: number; iat: number; jti?: unknown };
-  if (exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) throw refused('it is valid for more than a day');
   const own = isText(jti) ? `jti ${sha256(Buffer.from(jti))}` : signedDigest(token);
   const issuedAt = new Date(Math.max(iat, 0) * 1000);
   const usableUntil = new Date((exp + REMEMBERED_SECONDS) * 1000);
@@ -282,11 +276,14 @@ async function checked(
 }
 
 /** The error for a workflow that is not a trusted publisher, or whose token is signed with another key than its publisher has. */
-function unknownKey(keyId: string, groups: readonly string[] | undefined): KrmhubError {
+function unknownKey(text: string, keyId: string, groups: readonly string[] | undefined): KrmhubError {
   const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
+  const group = groups?.[0] ?? 'GROUP';
+  const claims = decodeJwt(text);
+  const who = describeSource(String(claims.iss), claims);
   return refused(
-    `no trusted publisher${where} is this workflow with the key ${JSON.stringify(keyId)}`,
-    `An owner of the group adds the workflow: krmhub publisher add ${groups?.[0] ?? 'GROUP'}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see: krmhub publisher list.`,
+    `no trusted publisher${where} is ${who} with the key ${JSON.stringify(keyId)}`,
+    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,
   );
 }
 
@@ -301,6 +298,8 @@ async function verified(
   key: JWK,
   { issuer, audience, now }: { issuer: string; audience: string; now: Date },
 ): Promise<Claims> {
+  const [problem] = tokenProblems(decodeJwt(token), { audience, now });
+  if (problem !== undefined) throw refusedFor(problem);
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: [key] }), {
       issuer,
@@ -310,51 +309,22 @@ async function verified(
       requiredClaims: ['iss', 'aud', 'exp', 'iat', 'sub'],
       currentDate: now,
     });
-    const { iat = 0 } = payload;
-    if (iat > now.getTime() / 1000 + LEEWAY_SECONDS) {
-      throw refused('the token was issued in the future', HINT_CLOCKS);
-    }
     return payload;
   } catch (error) {
-    if (error instanceof KrmhubError) throw error;
-    throw explained(error, audience, decodeJwt(token));
+    if (!(error instanceof errors.JWTClaimValidationFailed)) throw refused('it cannot be verified');
+    throw refused(`the claim "${error.claim}" of the token is missing or not valid`);
   }
 }
 
-function explained(error: unknown, audience: string, claims: Claims): KrmhubError {
-  if (error instanceof errors.JWTExpired) {
-    return refused(
-      'the token has expired',
-      'Request a new token right before it is needed, and compare the clocks.',
-    );
-  }
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud' && claims.aud !== undefined) {
-      const found = JSON.stringify(claims.aud);
-      return refused(
-        `the token is for the audience ${found}, not for ${JSON.stringify(audience)}`,
-        `Request a token with the audience ${audience}.`,
-      );
-    }
-    if (error.claim === 'nbf' && error.reason === 'check_failed')
-      return refused('it is not valid yet', HINT_CLOCKS);
-    return refused(`the claim "${error.claim}" of the token is missing or not valid`);
-  }
-  return refused('it cannot be verified');
+/** Returns why a provider would not have made such a token. */
+function formProblem(claims: Claims, made: Provider): KrmhubError | undefined {
+  const problem = audienceFormProblem(claims, made);
+  if (problem !== undefined) return refusedFor(problem);
+  return made.hasTokenIds && !isText(claims.jti) ? refused('it has no claim "jti"') : undefined;
 }
 
-/** Returns why a provider would not have made such a token. One for several registries could be taken to another. */
-function formProblem(
-  { aud, jti }: Claims,
-  { listsAudience, hasTokenIds, title }: Provider,
-): KrmhubError | undefined {
-  if (!isText(aud) && !(listsAudience && Array.isArray(aud) && aud.length === 1)) {
-    return refused(
-      'it has a list of audiences',
-      listsAudience ? 'Request a token for this registry alone.' : `${title} signs tokens with one audience.`,
-    );
-  }
-  return hasTokenIds && !isText(jti) ? refused('it has no claim "jti"') : undefined;
+function refusedFor({ why, hint, sentence, claim, expected, found }: TokenProblem): KrmhubError {
+  return refused(sentence ?? `${why}: ${describeProblem({ claim, expected, found, why: undefined })}`, hint);
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -166,7 +166,7 @@ it('keys that owners give cost little, and not those of other groups', async () 
   const sign = () => ours.sign({ aud: AUDIENCE }, { now: registry.parts.clock() });
   expect((await send(await sign(), ['ours.example.com'])).status).toBe(201);
   expect((await send(await sign(), ['a.example.com'])).body.detail).toContain(
-    'no trusted publisher of a.example.com is this workflow',
+    'no trusted publisher of a.example.com is "subject" of the issuer https://ci.example.com with the key',
   );
 });
 
@@ -182,7 +182,9 @@ it('a workflow that names a group without a publisher is told so, also with keys
   const { status, body } = await send(await sign(cluster), ['b.example.com']);
   expect([status, body.detail]).toEqual([
     401,
-    expect.stringContaining('no trusted publisher of b.example.com is this workflow with the key'),
+    expect.stringContaining(
+      'no trusted publisher of b.example.com is "ci publisher" of the issuer https://kubernetes.default.svc with the key',
+    ),
   ]);
   expect(body.hint).toContain('krmhub publisher add b.example.com');
   const forged = await TestIssuer.create('https://kubernetes.default.svc');

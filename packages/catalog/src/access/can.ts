@@ -86,6 +86,11 @@ export type Decision =
   /** `lacks` are the missing rights, for a sentence such as "the token does not have …". */
   | { allowed: false; lacks: string[] };
 
+/** Returns what a token lacks in a group that takes releases from workflows only. */
+export function lackingPublisher(group: string): string {
+  return `a trusted publisher, from which alone the group "${group}" takes releases`;
+}
+
 /** Returns the rights as one text. */
 export function readRights({ scopes, groups, repositories, teams, isInside }: ReadRights): string {
   return JSON.stringify([scopes, groups, repositories, teams, isInside]);
@@ -174,7 +179,7 @@ function decideOnGroup(
   if (!actor.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
   if (!covers(actor.groups, { group, kind })) lacks.push(`the group "${group}"`);
   if (isKnown && action === 'publish' && !actor.isWorkflow && rules.isTrustedOnly(group)) {
-    lacks.push(`a trusted publisher, from which alone the group "${group}" takes releases`);
+    lacks.push(lackingPublisher(group));
   }
   if (lacks.length > 0) return { allowed: false, lacks };
   if (isAdministrator(actor)) return allow('it administers the registry');

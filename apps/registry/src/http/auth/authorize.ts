@@ -16,6 +16,7 @@ import {
   ANONYMOUS,
   actorName,
   can,
+  lackingPublisher,
   type SourceReader,
   type TokenReader,
   type TokenRecord,
@@ -294,6 +295,12 @@ export function refuseLacking(
   if (token.run !== undefined && action === 'publish' && typeof object !== 'string' && 'group' in object) {
     throw new KrmhubError('forbidden', message, {
       hint: `This workflow is a trusted publisher of ${token.groups.join(', ')}. An owner of the group adds it for more: krmhub publisher add ${object.group}`,
+    });
+  }
+  const group = typeof object !== 'string' && 'group' in object ? String(object.group) : undefined;
+  if (group !== undefined && lacks.includes(lackingPublisher(group))) {
+    throw new KrmhubError('forbidden', message, {
+      hint: `Publish by a workflow that is a trusted publisher of the group, which needs no token: krmhub publisher list ${group}, krmhub help trusted-publishing`,
     });
   }
   if (token.user !== undefined) {
