@@ -297,8 +297,8 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
         <p class="entry">
           <label for="actor">Actor</label>
           <span class="quiet" id="actor-hint">
-            The name or ID of a token, <code>anonymous</code>, <code>internal</code>, or{' '}
-            <code>team:NAME</code>.
+            The name or ID of a token, <code>anonymous</code>, <code>internal</code>, <code>team:NAME</code>,
+            or <code>user:ID</code>.
           </span>
           <input
             id="actor"
