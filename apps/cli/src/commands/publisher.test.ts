@@ -92,3 +92,29 @@ describe('publisher add', () => {
     ]);
   });
 });
+
+describe('publisher check', () => {
+  const claims = JSON.stringify({
+    iss: 'https://token.actions.githubusercontent.com',
+    ...{ repository: 'example/one', repository_id: '1', event_name: 'push' },
+    ...{ repository_owner: 'example', repository_owner_id: '2', ref: 'refs/heads/main' },
+    workflow_ref: 'example/one/.github/workflows/release.yml@refs/heads/main',
+  });
+  const check = (target: string) =>
+    runTest(['publisher', 'check', target, '-'], { env: registry.env, stdin: claims });
+
+  it('compares with the publishers of a function, and says why a workflow that matches cannot publish yet', async () => {
+    expectEnd(await add('checked.example.com', '--github', 'example/all'), 0);
+    expectEnd(await add('checked.example.com/One', '--github', 'example/one'), 0);
+    expectEnd(await add('checked.example.com/Two', '--github', 'example/two'), 0);
+    const matched = await check('checked.example.com/one');
+    expectEnd(matched, 0);
+    expect(matched.out()).toContain('checked.example.com: does not match');
+    expect(matched.out()).toContain('checked.example.com/One: matches');
+    expect(matched.out()).not.toContain('Two');
+    expect(matched.err()).toContain('the workflow cannot publish yet. The operator sets KRMHUB_PUBLIC_URL');
+    const other = await check('checked.example.com/Two');
+    expect([other.exitCode, other.err()]).toEqual([1, '']);
+    expectEnd(await check('checked.example.com/Two/Three'), 2, 'is not GROUP or GROUP/KIND');
+  });
+});

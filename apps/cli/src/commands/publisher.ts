@@ -89,7 +89,7 @@ function registerCheck(parent: Command, io: Io): void {
     .description(
       'Compare a token of a provider with the publishers of a group, and name each claim that differs. The token can be decoded. It is not sent, only its claims are, and they are not verified.',
     )
-    .argument('<group>', 'The group.')
+    .argument('<target>', 'GROUP, or GROUP/KIND for one function.')
     .argument('<file>', 'A token, or its claims as JSON; - for stdin.')
     .addHelpText(
       'after',
@@ -99,9 +99,9 @@ Exit codes: 0 a publisher matches, 1 none does.
 Example:
   krmhub publisher check example.com claims.json`,
     )
-    .action(async (group: string, file: string, options: PublisherOptions) => {
+    .action(async (target: string, file: string, options: PublisherOptions) => {
       const { checkPublishers } = await import('../registry/trusted-publishers.js');
-      await checkPublishers(io, group, file, options);
+      await checkPublishers(io, target, file, options);
     });
 }
 

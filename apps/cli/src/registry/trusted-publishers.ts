@@ -43,8 +43,7 @@ const MAX_BYTES = 65_536;
 
 /** Lets a workflow publish in `GROUP` or `GROUP/KIND`. */
 export async function addPublisher(io: Io, target: string, options: AddOptions): Promise<void> {
-  const [group = '', kind, ...more] = target.split('/');
-  if (more.length > 0) throw new KrmhubError('usage', `${JSON.stringify(target)} is not GROUP or GROUP/KIND`);
+  const { group, kind } = readTarget(target);
   const keys = options.keys === undefined ? undefined : await readText(io, options.keys);
   const { provider, settings } = workflowOptions(options);
   const { issuer } = options;
@@ -60,6 +59,12 @@ export async function addPublisher(io: Io, target: string, options: AddOptions):
     await printLine(io, escapeControls(`Only with the IDs that it has now: ${ids.join(', ')}`));
   await warnWithoutAudience(io, client);
   await printLine(io, `It must do so before ${publisher.pendingUntil?.slice(0, 10)}. ID: ${publisher.id}`);
+}
+
+function readTarget(target: string): { group: string; kind?: string } {
+  const [group = '', kind, ...more] = target.split('/');
+  if (more.length > 0) throw new KrmhubError('usage', `${JSON.stringify(target)} is not GROUP or GROUP/KIND`);
+  return { group, ...defined({ kind }) };
 }
 
 /** Tokens of workflows name the registry by its public URL. */
@@ -121,18 +126,27 @@ function usedText(publisher: TrustedPublisher, now: Date): string {
   return isPublisherExpired(publisher, now) ? 'not in time' : 'not yet';
 }
 
-/** Compares the claims of a token with the publishers of a group. Sets the exit code if none matches. */
+/**
+ * Compares the claims of a token with the publishers of `GROUP`, or with those that may publish `GROUP/KIND`. Sets the exit
+ * code if none matches.
+ */
 export async function checkPublishers(
   io: Io,
-  group: string,
+  target: string,
   file: string,
   options: PublisherOptions,
 ): Promise<void> {
+  const { group, kind } = readTarget(target);
   const claims = readClaims(await readText(io, file), file);
-  const checked = await (await connect(io, options.registry)).checkPublishers({ group, claims });
-  const isMatched = checked.publishers.some(({ problems }) => problems.length === 0);
-  await printData(io, options.output, checked, () => printChecked(io, group, checked));
-  if (!isMatched) io.exitCode = FINDINGS;
+  const client = await connect(io, options.registry);
+  const { publishers: all } = await client.checkPublishers({ group, claims });
+  // One of the whole group may publish each of its functions.
+  const covering = kind === undefined ? undefined : [group, target].map((one) => one.toLowerCase());
+  const publishers = all.filter((one) => covering?.includes(one.target.toLowerCase()) ?? true);
+  const isMatched = publishers.some(({ problems }) => problems.length === 0);
+  await printData(io, options.output, { publishers }, () => printChecked(io, target, { publishers }));
+  if (isMatched) await warnWithoutAudience(io, client);
+  else io.exitCode = FINDINGS;
 }
 
 export async function removePublisher(io: Io, id: string, options: PublisherOptions): Promise<void> {
@@ -146,9 +160,9 @@ export async function removePublisher(io: Io, id: string, options: PublisherOpti
   await printLine(io, `removed ${id}: the workflow gets no token any more`);
 }
 
-async function printChecked(io: Io, group: string, { publishers }: CheckedPublishers): Promise<void> {
+async function printChecked(io: Io, target: string, { publishers }: CheckedPublishers): Promise<void> {
   if (publishers.length === 0) {
-    return printLine(io, `${group} has no trusted publishers. Add one: krmhub publisher add ${group}`);
+    return printLine(io, `${target} has no trusted publishers. Add one: krmhub publisher add ${target}`);
   }
   // What a publisher of another issuer wants says nothing about this token.
   const issuer = ({ problems }: Checked) => problems.find(({ claim, found }) => claim === 'iss' && found);
@@ -157,7 +171,7 @@ async function printChecked(io: Io, group: string, { publishers }: CheckedPublis
     const others = new Set(publishers.map((one) => issuer(one)?.expected));
     await write(
       io.stdout,
-      `${group}: no publisher has the issuer of this token, but ${[...others].join(', ')}\n`,
+      `${target}: no publisher has the issuer of this token, but ${[...others].join(', ')}\n`,
     );
   }
   for (const { id, target, problems } of ofIssuer) {
