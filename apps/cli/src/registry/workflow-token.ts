@@ -3,6 +3,7 @@ import { registryUrl } from '@krmhub/consume/references/registry-url';
 import type { RepositoryReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { escapeControls } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
 import { printWarning } from '../io/print.js';
 import { connect } from './connection.js';
@@ -49,7 +50,7 @@ export async function signInAsWorkflow(
     if (!(error instanceof KrmhubError) || (await findStored(io, url)) === undefined) throw error;
     await printWarning(
       io,
-      `this workflow is not a trusted publisher, so the stored token is used: ${error.message}`,
+      `this workflow is not a trusted publisher, so the stored token is used: ${escapeControls(error.message)}`,
     );
   }
 }

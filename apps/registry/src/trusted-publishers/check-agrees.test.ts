@@ -80,7 +80,7 @@ it('agrees about the audience and the times of a token', async () => {
       'exp',
       `more than a day: exp is "${time(seconds(90_000))}", expected at most a day`,
     ],
-    [{ exp: 8.7e15, iat: 'now' }, 'iat', 'iat is "\\"now\\"", expected a time in seconds'],
+    [{ exp: 8.7e15, iat: 'now' }, 'iat', 'iat is "now", expected a time in seconds'],
   ];
   for (const [claims, claim, message] of wrong) {
     for (const [issuer, run] of [
@@ -94,6 +94,8 @@ it('agrees about the audience and the times of a token', async () => {
       expect(checked, message).toEqual([expect.arrayContaining([expect.objectContaining({ claim })])]);
     }
   }
+  const { status, checked } = await tried({ ...RUN, jti: 5 });
+  expect([status, checked]).toEqual([401, [[expect.objectContaining({ claim: 'jti', found: '5' })]]]);
   for (const claims of [{}, { nbf: seconds(25), iat: seconds(25) }]) {
     const { status, checked } = await tried({ ...RUN, ...claims });
     expect([status, checked], JSON.stringify(claims)).toEqual([201, [[]]]);
@@ -136,4 +138,22 @@ it('tells who may not see all publishers what to do', async () => {
     status: 403,
     hint: 'Name a group that you own: krmhub publisher list GROUP',
   });
+});
+
+it('describes claims that are nested deeper than a recursion goes', async () => {
+  const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+  for (const claim of ['aud', 'exp', 'jti', 'repository']) {
+    const claims = { iss: GITHUB, ...RUN, [claim]: 'nested' };
+    const body = JSON.stringify({ group: 'example.com', claims }).replace('"nested"', nested);
+    const response = await registry.request('/api/v1/oidc/check', {
+      method: 'POST',
+      headers: { Authorization: await registry.bearer(), 'Content-Type': 'application/json' },
+      body,
+    });
+    const { publishers } = (await response.json()) as CheckedPublishers;
+    expect([claim, publishers[0]?.problems.map((one) => one.claim)]).toEqual([
+      claim,
+      expect.arrayContaining([claim]),
+    ]);
+  }
 });

@@ -567,9 +567,10 @@ describe('keys', () => {
 });
 
 it.each([
-  ['a number as its identifier', { jti: 7 }, 'no claim "jti"'],
-  ['an empty identifier', { jti: '' }, 'no claim "jti"'],
-  ['a list as its identifier', { jti: ['a'] }, '"jti"'],
+  ['no identifier', { jti: undefined }, 'no claim "jti"'],
+  ['a number as its identifier', { jti: 7 }, 'jti is "7"'],
+  ['an empty identifier', { jti: '' }, 'jti is ""'],
+  ['a list as its identifier', { jti: ['a'] }, 'jti is'],
   ['an end that is text', { exp: '4000000000' }, '"exp"'],
   ['an end that is no number', { exp: null }, '"exp"'],
   ['a beginning in the future', { nbf: 4_000_000_000 }, 'not valid yet'],

@@ -78,7 +78,8 @@ export async function exchangeToken(
     keys: deps.issuerKeys,
     now,
   });
-  const matching = await usable(deps, matchingPublishers(identity, groups), identity);
+  const decided = await decidePublishers(deps, identity.publishers, identity.claims);
+  const matching = usable(decided, identity, groups);
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
@@ -110,7 +111,8 @@ const REFUSED_EXCHANGES = {
 };
 
 function matchingPublishers(
-  { publishers, claims, issuer }: IdentityToken,
+  publishers: readonly TrustedPublisher[],
+  { claims, issuer }: IdentityToken,
   groups: readonly string[] | undefined,
 ): TrustedPublisher[] {
   const compared = publishers.map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
@@ -139,26 +141,38 @@ function matchingPublishers(
   );
 }
 
-/** Returns the publishers whose team still may publish. A token has the rights of one team. */
-async function usable(
-  deps: ExchangeDeps,
-  publishers: readonly TrustedPublisher[],
-  { claims }: IdentityToken,
-): Promise<TrustedPublisher[]> {
-  const decided = await decidePublishers(deps, publishers, claims);
-  const found = decided.flatMap(({ publisher, decision }) => (decision.allowed ? publisher : []));
-  if (found.length === 0) {
-    const [first] = decided as [DecidedPublisher];
-    throw new KrmhubError('forbidden', describeRefusal(first)!, {
-      hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(first.publisher)}`,
+/**
+ * Returns the publishers that accept a run, and whose team still may publish. Only if there is none with that right, the
+ * others say why: the owner of a group can change its own. A token has the rights of one team.
+ */
+function usable(
+  decided: readonly DecidedPublisher[],
+  identity: IdentityToken,
+  groups: readonly string[] | undefined,
+): TrustedPublisher[] {
+  const allowed = decided.filter(({ decision }) => decision.allowed);
+  const compared = allowed.length > 0 ? allowed : decided;
+  const found = matchingPublishers(
+    compared.map(({ publisher }) => publisher),
+    identity,
+    groups,
+  );
+  if (allowed.length === 0) {
+    const refused = decided.find(({ publisher }) => publisher === found[0])!;
+    throw new KrmhubError('forbidden', describeRefusal(refused)!, {
+      hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(refused.publisher)}`,
     });
   }
-  if (new Set(found.map(({ team }) => team)).size > 1) {
-    throw new KrmhubError('conflict', 'the workflow is a trusted publisher of groups of several owners', {
-      hint: 'Publish the functions of each owner with a command of its own. Other clients name the groups in `groups`.',
+  if (new Set(found.map(({ team }) => team)).size === 1) return found;
+  const [first, ...others] = [...new Set(found.map(({ group }) => group))];
+  if (others.length === 0) {
+    throw new KrmhubError('conflict', `the workflow is a trusted publisher of ${first} for several teams`, {
+      hint: `Keep the one of the owner, and remove the others: krmhub publisher list ${first}`,
     });
   }
-  return found;
+  throw new KrmhubError('conflict', 'the workflow is a trusted publisher of groups of several owners', {
+    hint: 'Publish the functions of each owner with a command of its own. Other clients name the groups in `groups`.',
+  });
 }
 
 function replaceCommands(publisher: TrustedPublisher): string {

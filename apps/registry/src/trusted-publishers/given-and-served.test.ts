@@ -39,13 +39,15 @@ const exchange = async (claims: Record<string, unknown> = {}) =>
     token: await gitlab.sign({ ...JOB, ...claims }, { now: registry.parts.clock() }),
     groups: ['example.com'],
   });
-const own = async (owner: string) => {
+const own = async (owner: string, granted?: string) => {
+  const grants = granted && `[{to: {team: ${granted}}, may: [publish], in: {group: example.com}}]`;
   const document = `apiVersion: krmhub.dev/v1alpha1
 kind: Access
 metadata: {name: registry}
 spec:
   teams: [{name: platform}, {name: apps}]
   groups: [{pattern: example.com, owner: ${owner}}]
+  grants: ${grants ?? '[]'}
 `;
   const response = await registry.request('/api/v1/access', {
     method: 'PUT',
@@ -102,5 +104,30 @@ it('a publisher of a team that lost the group is replaced as the refusal says', 
   expect([refused.status, refused.body.hint]).toEqual([
     403,
     `The group has another owner now, who replaces the publisher: krmhub publisher remove ${former.id}, then krmhub publisher add example.com`,
+  ]);
+});
+
+it('a run is told what the publisher of the owner wants, and not that another team has lost the group', async () => {
+  await own('platform');
+  expect((await add()).status).toBe(201);
+  await own('apps');
+  expect((await add({ settings: { ref: 'refs/tags/*' } })).status).toBe(201);
+  const { status, body } = await exchange();
+  expect([status, body.detail]).toEqual([
+    403,
+    'the workflow is not the trusted publisher of example.com: ref_path is "refs/heads/main", expected refs/tags/*',
+  ]);
+});
+
+it('names the group in which a workflow publishes for two teams', async () => {
+  await own('apps');
+  expect((await add()).status).toBe(201);
+  await own('platform', 'apps');
+  expect((await add({ settings: { ref: 'refs/heads/*' } })).status).toBe(201);
+  const { status, body } = await exchange();
+  expect([status, body.detail, body.hint]).toEqual([
+    409,
+    'the workflow is a trusted publisher of example.com for several teams',
+    'Keep the one of the owner, and remove the others: krmhub publisher list example.com',
   ]);
 });

@@ -21,7 +21,7 @@ import { credentialText, isSignedIn } from '../http/auth/user-session.js';
 import { type ExchangeDeps, registryAudience } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
 import { decidePublishers } from './publisher-rights.js';
-import { audienceFormProblem, tokenProblems, withoutHint } from './token-problems.js';
+import { formProblem, tokenProblems, withoutHint } from './token-problems.js';
 
 /** Publishers of one group. */
 const MAX_PUBLISHERS = 100;
@@ -126,7 +126,8 @@ export async function listPublishers(
 
 /**
  * Compares claims with each publisher of a group, as an exchange does, without the signature and what is not among them.
- * Rejects with `forbidden` for who does not own the group. */
+ * Rejects with `forbidden` for who does not own the group.
+ */
 export async function checkPublishers(
   deps: ExchangeDeps,
   { group, claims }: { group: string; claims: Claims },
@@ -145,7 +146,7 @@ export async function checkPublishers(
     const isIssued = found === expected;
     const wrong = isIssued ? [] : [{ claim: 'iss', expected, ...defined({ found }) }];
     const { decision } = decided[index]!;
-    const form = audienceFormProblem(claims, provider(publisher.provider));
+    const form = formProblem(claims, provider(publisher.provider));
     const ofToken = form === undefined ? ofAll : [...ofAll, form];
     return {
       publisher,

@@ -6,7 +6,7 @@ export const LEEWAY_SECONDS = 30;
 /** Seconds after which a token expires at the latest: until then the registry remembers that it was used. */
 const MAX_LIFE_SECONDS = 86_400;
 
-export const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
+const HINT_CLOCKS = 'Compare the clocks of the registry and of the provider.';
 
 /** What is wrong with a token itself, whatever publishers want. */
 export interface TokenProblem extends ClaimProblem {
@@ -26,10 +26,12 @@ export function tokenProblems(
 ): TokenProblem[] {
   const problems: TokenProblem[] = [];
   if (audience !== undefined && aud !== undefined && !(Array.isArray(aud) ? aud : [aud]).includes(audience)) {
+    const problem = claimProblem('aud', audience, valueText(aud));
+    const found = typeof aud === 'string' ? JSON.stringify(problem.found) : problem.found;
     problems.push({
-      ...claimProblem('aud', audience, audienceText(aud)),
+      ...problem,
       why: 'the token is for another registry',
-      sentence: `the token is for the audience ${JSON.stringify(aud)}, not for ${JSON.stringify(audience)}`,
+      sentence: `the token is for the audience ${found}, not for ${JSON.stringify(audience)}`,
       hint: `Request a token with the audience ${audience}.`,
     });
   }
@@ -41,7 +43,7 @@ export function tokenProblems(
     if (isNumber) problems.push({ ...claimProblem(claim, expected, timeText(value)), why, hint });
     else {
       const what = `the claim "${claim}" of the token is not valid`;
-      problems.push({ ...claimProblem(claim, 'a time in seconds', JSON.stringify(value)), why: what, hint });
+      problems.push({ ...claimProblem(claim, 'a time in seconds', valueText(value)), why: what, hint });
     }
   };
   const clock = Math.floor(now.getTime() / 1000);
@@ -56,7 +58,7 @@ export function tokenProblems(
     ...{ expected: `later than ${here}`, why: 'the token has expired' },
     hint: 'Request a new token right before it is needed, and compare the clocks.',
   });
-  if (typeof exp === 'number' && exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) {
+  if (typeof exp === 'number' && Number.isFinite(exp) && exp - now.getTime() / 1000 > MAX_LIFE_SECONDS) {
     problems.push({
       ...claimProblem('exp', `at most a day after ${here}`, timeText(exp)),
       why: 'it is valid for more than a day',
@@ -72,19 +74,29 @@ interface Expectation {
   hint: string;
 }
 
-/** Returns why a provider would not have made a token with this audience. One for several registries could be taken to another. */
-export function audienceFormProblem(
-  { aud }: Claims,
-  { listsAudience, title }: Provider,
+/**
+ * Returns why a provider would not have made a token with these claims, of those that are there. One for several
+ * registries could be taken to another.
+ */
+export function formProblem(
+  { aud, jti }: Claims,
+  { listsAudience, hasTokenIds, title }: Provider,
 ): TokenProblem | undefined {
-  if (aud === undefined || (typeof aud === 'string' && aud !== '')) return undefined;
-  if (listsAudience && Array.isArray(aud) && aud.length === 1) return undefined;
+  const isListed = listsAudience && Array.isArray(aud) && aud.length === 1;
+  if (aud !== undefined && !isText(aud) && !isListed) {
+    return {
+      ...claimProblem('aud', 'one audience', valueText(aud)),
+      why: Array.isArray(aud) ? 'it has a list of audiences' : 'its audience is not a text',
+      hint: listsAudience
+        ? 'Request a token for this registry alone.'
+        : `${title} signs tokens with one audience.`,
+    };
+  }
+  if (!hasTokenIds || jti === undefined || isText(jti)) return undefined;
   return {
-    ...claimProblem('aud', 'one audience', audienceText(aud)),
-    why: 'it has a list of audiences',
-    hint: listsAudience
-      ? 'Request a token for this registry alone.'
-      : `${title} signs tokens with one audience.`,
+    ...claimProblem('jti', 'the ID of the token', valueText(jti)),
+    why: `${title} gives each token an ID`,
+    hint: 'Send the token as your CI provider returns it.',
   };
 }
 
@@ -93,7 +105,15 @@ export function withoutHint({ claim, expected, found, why }: TokenProblem): Clai
   return { claim, expected, why, ...defined({ found }) };
 }
 
-const audienceText = (aud: unknown): string => (typeof aud === 'string' ? aud : JSON.stringify(aud));
+export const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** Returns a claim for people. Others than lists of texts are only named: they can be nested without end. */
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (!Array.isArray(value)) return 'an object';
+  return value.every((item) => typeof item === 'string') ? JSON.stringify(value) : 'a list';
+}
 
 /** Returns a time of a token for people. Issuers can write any number. */
 function timeText(seconds: number): string {

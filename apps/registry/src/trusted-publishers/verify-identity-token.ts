@@ -7,6 +7,7 @@ import {
   type Provider,
   provider,
   publisherTarget,
+  shortClaim,
   type TrustedPublisher,
   type TrustedPublisherReader,
 } from '@krmhub/catalog';
@@ -24,7 +25,7 @@ import {
 } from 'jose';
 import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
 import { type DecidedPublisher, describeRefusal, describeSource } from './publisher-rights.js';
-import { audienceFormProblem, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
+import { formProblem, isText, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
 
 /** Length of a token. */
 const MAX_LENGTH = 16_384;
@@ -88,7 +89,7 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const teams = await context.issuerTeams(issuer);
   if (teams.length === 0) {
     const hint = `An owner of the group adds the workflow: krmhub publisher add ${context.groups?.[0] ?? 'GROUP'}, with --issuer for a server of your own. See \`krmhub help trusted-publishing\`.`;
-    throw refused(`no trusted publisher has the issuer ${JSON.stringify(issuer)}`, hint);
+    throw refused(`no trusted publisher has the issuer ${JSON.stringify(shortClaim(issuer))}`, hint);
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(text, { issuer, keyId }, context);
@@ -97,8 +98,8 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const taken = decided.flatMap((one) =>
     acceptProblems(one, given!.claims).length === 0 ? [one.publisher] : [],
   );
-  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team or
-  // provider may be refused where the other one is not.
+  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team
+  // or provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
     own.some(
       (one) =>
@@ -264,7 +265,7 @@ async function checked(
 ): Promise<IdentityToken> {
   const issuer = iss as string;
   const claims = await verified(token, key, { issuer, audience, now });
-  const problems = publishers.map((one) => formProblem(claims, provider(one.provider)));
+  const problems = publishers.map((one) => refusedForm(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0 && publishers.length > 0) throw problems[0]!;
   const { exp, iat, jti } = claims as { exp: number; iat: number; jti?: unknown };
@@ -282,7 +283,7 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
   const claims = decodeJwt(text);
   const who = describeSource(String(claims.iss), claims);
   return refused(
-    `no trusted publisher${where} is ${who} with the key ${JSON.stringify(keyId)}`,
+    `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
     `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,
   );
 }
@@ -316,18 +317,16 @@ async function verified(
   }
 }
 
-/** Returns why a provider would not have made such a token. */
-function formProblem(claims: Claims, made: Provider): KrmhubError | undefined {
-  const problem = audienceFormProblem(claims, made);
+/** Returns the error for a token that a provider would not have made. */
+function refusedForm(claims: Claims, made: Provider): KrmhubError | undefined {
+  const problem = formProblem(claims, made);
   if (problem !== undefined) return refusedFor(problem);
-  return made.hasTokenIds && !isText(claims.jti) ? refused('it has no claim "jti"') : undefined;
+  return made.hasTokenIds && claims.jti === undefined ? refused('it has no claim "jti"') : undefined;
 }
 
 function refusedFor({ why, hint, sentence, claim, expected, found }: TokenProblem): KrmhubError {
   return refused(sentence ?? `${why}: ${describeProblem({ claim, expected, found, why: undefined })}`, hint);
 }
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 function refused(why: string, hint?: string): KrmhubError {
   return new KrmhubError('unauthorized', `the identity token is refused: ${why}`, defined({ hint }));

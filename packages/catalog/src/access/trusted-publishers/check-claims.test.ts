@@ -248,5 +248,21 @@ it('writes the command that adds a workflow, without anything that a shell would
   );
   for (const sub of ['a b', '$(id)', 'a;b', '-x', "a'b", 'a\nb', undefined])
     expect(add('https://ci.example.com', { sub })).toBe('krmhub publisher add example.com');
+  expect(add('https://ci.example.com', { sub: 'a'.repeat(301) })).toBe('krmhub publisher add example.com');
   expect(add(github, { ...RUNS.github.claims, workflow_ref: 'x' })).toBe('krmhub publisher add example.com');
+});
+
+it('shows printable characters of claims, and not all of a long one', () => {
+  const { settings, claims } = RUNS.gitlab;
+  const long = `1\u001b[31m\n${'x'.repeat(9_000)}`;
+  const problems = checkClaims(publisher('gitlab', { settings }), {
+    ...claims,
+    project_id: long,
+    job_project_id: long.slice(1),
+  });
+  expect(problems.map(({ claim }) => claim)).toContain('job_project_id');
+  for (const { expected, found = '' } of problems) {
+    expect(expected + found).toMatch(/^[\x20-\x7e…]*$/);
+    expect(Math.max(expected.length, found.length)).toBeLessThanOrEqual(301);
+  }
 });

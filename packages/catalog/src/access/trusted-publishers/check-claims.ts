@@ -203,12 +203,12 @@ export function describeRun(
 ): WorkflowRun {
   const { run, issuer: usual } = provider(name);
   const parts = sourceSettings(name).map((setting) => settingValue(setting, claims));
-  const at = (path: ClaimPath | undefined) => path && short(claimText(claims, path));
+  const at = (path: ClaimPath | undefined) => path && shortClaim(claimText(claims, path));
   return {
     provider: name,
-    workflow: short(parts.filter((part) => part !== undefined).join(' ')) ?? '',
+    workflow: shortClaim(parts.filter((part) => part !== undefined).join(' ')) ?? '',
     ...defined({ issuer: issuer === usual ? undefined : issuer }),
-    ...defined({ url: short(run.url?.(claims)), commit: at(run.commit), ref: at(run.ref) }),
+    ...defined({ url: shortClaim(run.url?.(claims)), commit: at(run.commit), ref: at(run.ref) }),
   };
 }
 
@@ -220,7 +220,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** What is the same for every shell. */
-const PLAIN = /^[A-Za-z0-9][\w./:@-]*$/;
+const PLAIN = /^[A-Za-z0-9][\w./:@-]{0,299}$/;
 
 /**
  * Returns the command with which the owner of a group adds the workflow of verified claims, without its options if the
@@ -283,18 +283,21 @@ function brokenRule(rule: ProviderRule, claims: Claims): ClaimProblem | undefine
   }
   const same = claimText(claims, rule.same);
   if (found === undefined || found === same) return undefined;
-  return { ...claimProblem(rule.claim, same ?? `the same as ${claimName(rule.same)}`, found), why };
+  const expected = shortClaim(same) ?? `the same as ${claimName(rule.same)}`;
+  return { ...claimProblem(rule.claim, expected, found), why };
 }
 
 /** Returns a claim that is not as it is wanted, with at most 300 printable characters of what came. */
 export function claimProblem(path: ClaimPath, expected: string, found: string | undefined): ClaimProblem {
-  return { claim: claimName(path), expected, ...defined({ found: short(found) }) };
+  return { claim: claimName(path), expected, ...defined({ found: shortClaim(found) }) };
 }
 
 /** Control characters, and those that reorder or hide text: claims are shown on terminals and in logs. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-function short(value: string | undefined): string | undefined {
+/** Returns at most 300 printable characters of what a token says. */
+export function shortClaim<Value extends string | undefined>(value: Value): Value;
+export function shortClaim(value: string | undefined): string | undefined {
   const text = value?.slice(0, MAX_CLAIM_LENGTH + 1).replace(UNPRINTABLE, '?');
   return text === undefined || text.length <= MAX_CLAIM_LENGTH ? text : `${text.slice(0, MAX_CLAIM_LENGTH)}…`;
 }
