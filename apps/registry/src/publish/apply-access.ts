@@ -30,7 +30,7 @@ import type {
 } from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { Caller } from '../http/auth/caller.js';
-import { tokenProblem, withCurrentGroups } from '../http/auth/tokens.js';
+import { tokenProblem, withCurrentGroups, withOwnGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import type { Log } from '../log.js';
 import { repositoryObject } from '../store/sight.js';
@@ -155,7 +155,7 @@ async function replaceAccess(
       .filter(({ team }) => team === undefined || before.team(team) !== undefined)
       .map((token) => withCurrentGroups(token, now, deps.config)),
     // Groups that do not count now count again after a sign-in.
-    users: await allUsers(store),
+    users: (await allUsers(store)).map((user) => withOwnGroups(user, deps.config)),
     names: await existingNames(store),
   });
   const exposed = await exposedFunctions(store, before, after);

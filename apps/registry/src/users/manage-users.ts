@@ -13,7 +13,8 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
-import { tokenProblem } from '../http/auth/tokens.js';
+import { tokenProblem, withOwnGroups } from '../http/auth/tokens.js';
+import type { UserSettings } from '../http/auth/user-session.js';
 import { fullUser } from '../http/presentation.js';
 import type { UserSessions } from '../store/session-store.js';
 
@@ -21,22 +22,26 @@ export interface UserDeps {
   store: UserStore & TokenReader & UserSessions;
   access: KnownAccess;
   clock: () => Date;
+  config: UserSettings;
 }
+
+const shown = ({ access: { rules }, config }: UserDeps, user: UserRecord) =>
+  fullUser(rules, withOwnGroups(user, config));
 
 /** Returns a page of users. */
 export async function listUsers(
-  { store, access: { rules } }: UserDeps,
+  deps: UserDeps,
   { q, after, limit }: { q?: string | undefined; after?: string | undefined; limit: number },
 ): Promise<UserPage> {
-  const found = await store.users({ after, limit: limit + 1, text: q });
-  const users = found.slice(0, limit).map((user) => fullUser(rules, user));
+  const found = await deps.store.users({ after, limit: limit + 1, text: q });
+  const users = found.slice(0, limit).map((user) => shown(deps, user));
   return { users, ...defined({ next: found.length > limit ? users.at(-1)?.id : undefined }) };
 }
 
 /** Returns a user with the numbers of sessions and tokens. Rejects with `not-found`. */
 export async function readUser(deps: UserDeps, id: string): Promise<UserReport> {
   const user = found(await deps.store.user(id), id);
-  return { ...fullUser(deps.access.rules, user), ...(await credentials(deps, id)) };
+  return { ...shown(deps, user), ...(await credentials(deps, id)) };
 }
 
 /** An administrator: who it is for records, and the user, if it is one. */
@@ -46,18 +51,18 @@ export interface Administrator extends Caller {
 
 /** Suspends a user at once. Rejects with `not-found`, and with `forbidden` for the account of the administrator. */
 export async function suspendUser(deps: UserDeps, id: string, by: Administrator): Promise<SuspendResult> {
-  const { store, clock, access } = deps;
+  const { store, clock } = deps;
   const caller = refuseOwn(by, id);
   const before = found(await store.user(id), id);
   const ended = await credentials(deps, id);
   const user = found(await store.suspendUser(id, true, { ...caller, at: clock().toISOString() }), id);
   const outcome = before.suspendedAt === undefined ? 'suspended' : 'unchanged';
-  return { outcome, user: fullUser(access.rules, user), ended };
+  return { outcome, user: shown(deps, user), ended };
 }
 
 /** Ends the suspension of a user. Rejects with `not-found`, and with `conflict` if the directory suspends the user. */
 export async function restoreUser(deps: UserDeps, id: string, caller: Caller): Promise<RestoreUserResult> {
-  const { store, clock, access } = deps;
+  const { store, clock } = deps;
   const before = found(await store.user(id), id);
   if (before.directory?.isActive === false) {
     throw new KrmhubError('conflict', `the directory says that ${before.name} is not active`, {
@@ -67,7 +72,7 @@ export async function restoreUser(deps: UserDeps, id: string, caller: Caller): P
   const user = found(await store.suspendUser(id, false, { ...caller, at: clock().toISOString() }), id);
   const outcome = before.suspendedAt === undefined ? 'unchanged' : 'restored';
   const { tokens } = await credentials(deps, id);
-  return { outcome, user: fullUser(access.rules, user), tokens };
+  return { outcome, user: shown(deps, user), tokens };
 }
 
 /** Ends the sessions of a user. Rejects with `not-found`, and with `forbidden` for the account of the administrator. */

@@ -22,6 +22,15 @@ export function ssoGroups(
   return [...new Set(names.map((name) => (isPlain(name) ? name : `${issuer} ${name}`)))].sort();
 }
 
+/**
+ * Returns groups of a provider that is not the first one, but may have been when they were stored: a name without an
+ * issuer would now be that of a group of the provider that is the first one since.
+ */
+export function groupsOfOther(issuer: string, groups: readonly string[]): string[] {
+  const name = (group: string) => (/^https?:/i.test(group) ? group : `${issuer} ${group}`);
+  return [...new Set(groups.map(name))].sort();
+}
+
 /** Returns the members of teams that a user is, as `memberKey` returns them. */
 export function memberSpellings({ issuer, subject, groups }: UserIdentity): string[] {
   return [memberKey({ user: `${issuer} ${subject}` }), ...groups.map((ssoGroup) => memberKey({ ssoGroup }))];

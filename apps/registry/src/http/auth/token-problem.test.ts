@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tokenProblem } from './tokens.js';
+import { tokenProblem, withConfirmedGroups, withCurrentGroups } from './tokens.js';
 
 const AT = '2030-01-01T00:00:00.000Z';
 const user = {
@@ -33,4 +33,24 @@ it('a personal token works as long as a provider of the registry has said who th
   expect(tokenProblem(robot, days(31), { ...settings, signIn: [] })).toBeUndefined();
   const suspended = { ...token, user: { ...user, suspendedAt: AT } };
   expect(tokenProblem(suspended, days(1), settings)).toContain('suspended');
+});
+
+it('the groups of a user are those of its own provider, also after another one is the first', () => {
+  const settings = { signIn: [{ issuer: 'https://new.example.com' }, { issuer: user.issuer }] };
+  const before = { ...settings, signIn: [...settings.signIn].reverse() };
+  const groups = ['admins', 'https://sso.example.com https://x'];
+  const directory = { isActive: true, groups };
+  const qualified = ['https://sso.example.com admins', 'https://sso.example.com https://x'];
+  for (const one of [
+    { ...user, groups },
+    { ...user, groups, directory },
+  ]) {
+    for (const now of [days(1), days(31)]) {
+      expect(withCurrentGroups({ ...token, user: one }, now, before).user?.groups).toEqual(groups);
+      expect(withCurrentGroups({ ...token, user: one }, now, settings).user?.groups).toEqual(qualified);
+    }
+    expect(withConfirmedGroups(one, days(1), settings).groups).toEqual(qualified);
+  }
+  const { user: _, ...robot } = token;
+  expect(withCurrentGroups(robot, days(1), settings)).toBe(robot);
 });

@@ -3,7 +3,7 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
-import type { TokenRecord, TokenStore, UserRecord } from '@krmhub/catalog';
+import { groupsOfOther, type TokenRecord, type TokenStore, type UserRecord } from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { plural } from '@krmhub/schema/text';
@@ -76,17 +76,27 @@ function isConfirmed({ confirmedAt }: UserRecord, now: Date, oidcConfirmDays: nu
  */
 export function withCurrentGroups(token: TokenRecord, now: Date, settings: UserSettings): TokenRecord {
   const { user } = token;
-  return user?.directory === undefined ? token : { ...token, user: withConfirmedGroups(user, now, settings) };
+  if (user === undefined) return token;
+  const current =
+    user.directory === undefined ? withOwnGroups(user, settings) : withConfirmedGroups(user, now, settings);
+  return current === user ? token : { ...token, user: current };
 }
 
 /** Returns a user with the groups that count now: those of the last sign-in only as long as they are confirmed. */
-export function withConfirmedGroups(
-  user: UserRecord,
-  now: Date,
-  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS }: UserSettings,
-): UserRecord {
-  if (isConfirmed(user, now, oidcConfirmDays)) return user;
-  return { ...user, groups: user.directory?.groups ?? [] };
+export function withConfirmedGroups(user: UserRecord, now: Date, settings: UserSettings): UserRecord {
+  const { oidcConfirmDays = DEFAULT_CONFIRM_DAYS } = settings;
+  const isKnown = isConfirmed(user, now, oidcConfirmDays);
+  return withOwnGroups(isKnown ? user : { ...user, groups: user.directory?.groups ?? [] }, settings);
+}
+
+/**
+ * Returns a user with groups of no other provider: the operator may have put another one before that of the user since the
+ * groups were stored.
+ */
+export function withOwnGroups(user: UserRecord, { signIn }: UserSettings): UserRecord {
+  const { issuer, groups } = user;
+  if (signIn === undefined || signIn[0]?.issuer === issuer) return user;
+  return { ...user, groups: groupsOfOther(issuer, groups) };
 }
 
 export interface NewToken {
