@@ -9,11 +9,15 @@ const SESSION_MILLISECONDS = 3_600_000;
 /** Returns the browser of a user, as after signing in with a provider. */
 export async function userSignedIn(
   registry: TestRegistry,
-  { name = 'Ada', groups = [] }: { name?: string; groups?: string[] } = {},
+  {
+    name = 'Ada',
+    groups = [],
+    subject = randomUUID(),
+  }: { name?: string; groups?: string[]; subject?: string } = {},
 ): Promise<TestBrowser & { user: UserRecord }> {
   const { store, clock } = registry.parts;
   const at = clock().toISOString();
-  const found = { issuer: 'https://sso.example.com', subject: randomUUID(), name, groups };
+  const found = { issuer: 'https://sso.example.com', subject, name, groups };
   const user = await store.confirmUser(found, { at, isSignIn: true });
   const id = randomBytes(32).toString('base64url');
   const expiresAt = new Date(clock().getTime() + SESSION_MILLISECONDS).toISOString();
