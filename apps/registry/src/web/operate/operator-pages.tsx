@@ -14,7 +14,7 @@
 
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/token-scopes';
-import { type Act, type TokenRecord, userLabel } from '@krmhub/catalog';
+import { type Act, type TokenRecord, tokenActor, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../../http/auth/authorize.js';
 import {
@@ -165,6 +165,9 @@ export class OperatorPages {
   /** Starts the session of a token. Rejects as `authenticateSecret` does. */
   async signIn(c: RegistryContext, secret: string): Promise<void> {
     const token = await authenticateSecret(c, this.#deps, secret, HINT);
+    // It is in a service of others, and no person has it.
+    if (!tokenActor(this.#deps.access.rules, token).isInside)
+      throw new KrmhubError('unauthorized', 'the token of a directory signs nobody in', { hint: HINT });
     const act = this.#act(c, token);
     await this.#begin(c, { tokenHash: hashSecret(secret), signIn: c.get('signIn') }, act, token.expiresAt);
   }

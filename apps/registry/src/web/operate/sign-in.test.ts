@@ -280,6 +280,14 @@ describe('a session', () => {
     expect((await browser.signIn(token)).status).toBe(403);
   });
 
+  it('cannot start with the token of a directory, which may do nothing else', async () => {
+    const { secret } = await registry.token({ scopes: ['scim'] });
+    const browser = new TestBrowser(registry);
+    const response = await browser.signIn(secret);
+    expect([response.status, browser.cookie]).toEqual([403, '']);
+    expect(await response.text()).toContain('The token of a directory signs nobody in');
+  });
+
   it('leaves no secret in the log', async () => {
     const browser = await signedIn(registry);
     const formKey = await browser.formKey();
