@@ -246,6 +246,27 @@ it('is what it became while a proof was looked for', async () => {
   expect((await store.ownerClaims()).map(({ group }) => group)).toEqual(['new.example.com']);
 });
 
+it('does not begin for a team that is removed meanwhile, or right before it is stored', async () => {
+  await registry.bearer();
+  const admin = (await registry.parts.store.tokens())[0]!;
+  const asked = { group: 'new.example.com', team: 'rivals', proof: 'dns' } as const;
+  const given = { origin: {}, recheck: async () => admin };
+  const removeTeam = () => apply(ACCESS.replace(/\n.*name: rivals.*/, ''));
+  prove('rivals');
+  const slow = withSlowProof();
+  slow.meanwhile(removeTeam);
+  await expect(claimGroup(slow.deps, asked, admin, given)).rejects.toThrow('"rivals" is not in the Access');
+  await apply(ACCESS);
+  const { store } = registry.parts;
+  const putOwnerClaim: typeof store.putOwnerClaim = async (...put) => {
+    await removeTeam();
+    await store.putOwnerClaim(...put);
+  };
+  const deps = { ...slow.deps, store: Object.assign(Object.create(store), { putOwnerClaim }) };
+  await expect(claimGroup(deps, asked, admin, given)).rejects.toThrow('"rivals" is not in the Access');
+  expect(await store.ownerClaims()).toEqual([]);
+});
+
 /** Dependencies with which something happens once while the next proof is looked for, before its result is used. */
 function withSlowProof() {
   const { store, access, findProof, clock, config } = registry.parts;

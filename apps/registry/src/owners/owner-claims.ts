@@ -18,12 +18,13 @@ import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
 import { isAdministrator, refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
+import type { DecidingStore } from '../http/auth/request-actor.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
 
 export interface OwnerClaimDeps {
-  store: OwnerClaimStore & Parameters<RegistryAccess['reload']>[0];
+  store: OwnerClaimStore & DecidingStore;
   access: RegistryAccess;
   findProof: FindProof;
   clock: () => Date;
@@ -48,9 +49,7 @@ export function claimGroup(
     const owner = rules.ownerOf(claim.group);
     const seesOwner = can(rules, tokenActor(rules, token), 'read', { group: claim.group }).allowed;
     refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
-    const unknown = unknownTeam(rules, claim.team);
-    if (unknown !== undefined)
-      throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
+    refuseUnknownTeam(rules, claim.team);
     const registry = publicUrl(deps);
     const outcome = await deps.findProof(claim, registry);
     if (!outcome.found) {
@@ -58,12 +57,14 @@ export function claimGroup(
         hint: howToProve(claim, registry),
       });
     }
-    // What it may do can have ended meanwhile.
+    // What it may do can have ended meanwhile, and the team can have been removed.
+    const decided = { event: await deps.store.lastEvent(), types: ['access.applied'] } as const;
     const again = await recheck();
     await deps.access.reload(deps.store);
     const { rules: current } = deps.access;
     // An owner that the token may not know is told only to those who control the domain.
     refuseClaim(current, claim, again, current.ownerOf(claim.group));
+    refuseUnknownTeam(current, claim.team);
     const now = deps.clock();
     // A repeated claim only checks the proof: builds of catalogs follow each change of what teams own.
     if (replaces?.team === claim.team && replaces.proof === claim.proof) {
@@ -75,7 +76,7 @@ export function claimGroup(
     const by = actorName(token);
     const record = { ...claim, claimedAt: at, claimedBy: by, checkedAt: at };
     const event = claimEvent(record, by, at);
-    await deps.store.putOwnerClaim(record, { replaces, event, origin });
+    await deps.store.putOwnerClaim(record, { replaces, event, origin, decided });
     await deps.access.reload(deps.store);
     return record;
   });
@@ -179,6 +180,12 @@ function refuseClaim(
       },
     );
   }
+}
+
+function refuseUnknownTeam(rules: AccessRules, team: string): void {
+  const unknown = unknownTeam(rules, team);
+  if (unknown !== undefined)
+    throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
 }
 
 function publicUrl({ config }: OwnerClaimDeps): string {

@@ -16,6 +16,7 @@ import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { type ExchangeDeps, exchangeToken, registryAudience } from '../trusted-publishers/exchange-token.js';
 import {
+  type AddingDeps,
   addPublisher,
   checkPublishers,
   listPublishers,
@@ -25,7 +26,7 @@ import {
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** Routes for publishing from CI without a stored secret. */
-export function trustedPublisherRoutes(app: RegistryApp, deps: ExchangeDeps & Authority): void {
+export function trustedPublisherRoutes(app: RegistryApp, deps: ExchangeDeps & AddingDeps & Authority): void {
   serveRoute(app, ROUTES.trustedPublishers, async (c, { query: { group } }) => {
     const publishers = await listPublishers(deps, group, await authenticate(c, deps));
     const result: TrustedPublisherList = { publishers: publishers.map(publisherDetail) };

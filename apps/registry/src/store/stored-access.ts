@@ -3,6 +3,7 @@ import {
   type AccessDocumentReader,
   AccessRules,
   type AppliedDocument,
+  type DecidedThrough,
   type OwnerClaim,
   type OwnerClaimReader,
   readAccess,
@@ -10,8 +11,9 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { LRUCache } from 'lru-cache';
-import type { KnownAccess } from '../http/auth/request-actor.js';
+import type { CurrentAccess, DecidingStore } from '../http/auth/request-actor.js';
 import { RwLock } from '../workers/locks/rw-lock.js';
+import { retryOnConflict } from './retry-on-conflict.js';
 
 /** Recently read rules by revision: builds need them each time. */
 const lastRead = new LRUCache<string, AccessRules>({ max: 4 });
@@ -51,7 +53,7 @@ function readStoredAccess(text: string | undefined): AccessDocument | undefined 
 }
 
 /** The access rules of this registry, as this process knows them. */
-export class RegistryAccess implements KnownAccess {
+export class RegistryAccess implements CurrentAccess {
   #rules = new AccessRules();
   /** One load at a time: one that read before a change must not replace what a later one read. */
   readonly #loading = new RwLock();
@@ -74,6 +76,23 @@ export class RegistryAccess implements KnownAccess {
         throw error;
       }
     });
+  }
+
+  decide<Result>(store: DecidingStore, work: (decided: DecidedThrough) => Promise<Result>): Promise<Result> {
+    return retryOnConflict(
+      async () => {
+        const decided = { event: await store.lastEvent(), types: ['access.applied'] } as const;
+        await this.reload(store);
+        return work(decided);
+      },
+      {
+        exhausted() {
+          throw new KrmhubError('unavailable', 'the access rules of the registry are being changed', {
+            hint: 'Nothing was stored. Try again.',
+          });
+        },
+      },
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type ClaimProblem,
   type Claims,
   checkClaims,
+  type DecidedThrough,
   type Decision,
   isIssuerOf,
   isPublisherExpired,
@@ -17,6 +18,7 @@ import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, lackingRights, refuseLacking } from '../http/auth/authorize.js';
+import type { CurrentAccess, DecidingStore } from '../http/auth/request-actor.js';
 import { credentialText, isSignedIn } from '../http/auth/user-session.js';
 import { type ExchangeDeps, registryAudience } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
@@ -40,16 +42,31 @@ export type WantedPublisher = Pick<TrustedPublisher, 'group' | 'provider' | 'set
 
 type ManageDeps = Pick<ExchangeDeps, 'store' | 'access' | 'clock'>;
 
+/** What adding a publisher needs besides: it decides by the rules as they are now. */
+export interface AddingDeps {
+  store: DecidingStore;
+  access: CurrentAccess;
+}
+
 /**
  * Lets a workflow publish in a group, with the rights of the team that owns it now. Rejects with `forbidden` for who
  * does not own the group, and for a token that no user signed in to get, with `invalid-request` for settings that the provider
  * does not have, and with `conflict` for a publisher that exists.
  */
-export async function addPublisher(
-  { store, access: { rules }, clock }: ManageDeps,
+export function addPublisher(
+  deps: ManageDeps & AddingDeps,
   wanted: WantedPublisher,
   token: TokenRecord,
   origin: RequestOrigin,
+): Promise<TrustedPublisher> {
+  return deps.access.decide(deps.store, (decided) => addDecided(deps, wanted, token, { origin, decided }));
+}
+
+async function addDecided(
+  { store, access: { rules }, clock }: ManageDeps,
+  wanted: WantedPublisher,
+  token: TokenRecord,
+  { origin, decided }: { origin: RequestOrigin; decided: DecidedThrough },
 ): Promise<TrustedPublisher> {
   const { group } = wanted;
   refuseLacking(rules, token, 'own', { group });
@@ -63,11 +80,12 @@ export async function addPublisher(
     pendingUntil: new Date(now.getTime() + PENDING_MILLISECONDS).toISOString(),
     ...defined({ team: rules.ownerOf(group)?.team }),
   };
-  await store.addTrustedPublisher(publisher, origin, (others, ofTeam) => {
+  const review = (others: readonly TrustedPublisher[], ofTeam: number) => {
     refuseNextTo(publisher, others);
     refuseAbove(others.length, MAX_PUBLISHERS, 'group');
     refuseAbove(ofTeam, MAX_OF_TEAM, 'team');
-  });
+  };
+  await store.addTrustedPublisher(publisher, origin, review, decided);
   return publisher;
 }
 

@@ -52,11 +52,17 @@ export interface OwnerClaimReader {
 export interface OwnerClaimStore extends OwnerClaimReader {
   /**
    * Adds the claim to a group, or replaces another one. Rejects with a RevisionConflict if the group has a claim of
-   * another team or time than that. Without an event, nothing that rules depend on has changed.
+   * another team or time than that, or if the decision is outdated. Without an event, nothing that rules depend on has
+   * changed.
    */
   putOwnerClaim(
     claim: OwnerClaimRecord,
-    change?: { replaces?: OwnerClaimRecord | undefined; event?: NewEvent; origin?: Act['origin'] },
+    change?: {
+      replaces?: OwnerClaimRecord | undefined;
+      event?: NewEvent;
+      origin?: Act['origin'];
+      decided?: DecidedThrough;
+    },
   ): Promise<void>;
   /** Deletes a claim. Rejects with a RevisionConflict if the group has none, or another one. */
   deleteOwnerClaim(claim: OwnerClaimRecord, event: NewEvent, origin?: Act['origin']): Promise<void>;

@@ -1,5 +1,6 @@
 import type { RequestOrigin } from '@krmhub/schema';
 import type { WorkflowRun } from '../access/trusted-publishers/check-claims.js';
+import type { DecidedThrough } from './event-store.js';
 import type { Time } from './records.js';
 import type { UserRecord } from './user-store.js';
 
@@ -61,9 +62,14 @@ export interface TokenReader {
 export interface TokenStore extends TokenReader {
   /**
    * `hash` is the SHA-256 of the secret, in hexadecimal. Rejects with `conflict` if the sign-in of the token has ended, or
-   * the user has too many tokens.
+   * the user has too many tokens, and with a RevisionConflict if the decision to create it is outdated.
    */
-  createToken(token: TokenRecord, hash: string, origin?: RequestOrigin): Promise<void>;
+  createToken(
+    token: TokenRecord,
+    hash: string,
+    origin?: RequestOrigin,
+    decided?: DecidedThrough,
+  ): Promise<void>;
   /**
    * As `createToken`, unless a token is known for which `isEnough` returns true. Returns whether it is stored: of
    * processes that start at the same time, one stores its token.

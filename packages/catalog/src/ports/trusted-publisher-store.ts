@@ -1,6 +1,7 @@
 import type { RequestOrigin } from '@krmhub/schema';
 import type { TrustedPublisher } from '../access/trusted-publishers/check-claims.js';
 import type { Act } from './audit-store.js';
+import type { DecidedThrough } from './event-store.js';
 import type { Time } from './records.js';
 import type { TokenRecord } from './token-store.js';
 
@@ -45,12 +46,13 @@ export interface TrustedPublisherReader {
 export interface TrustedPublisherStore extends TrustedPublisherReader {
   /**
    * `review` sees the others of the group, and how many its team has in all groups, and throws if the publisher must not
-   * be one of them.
+   * be one of them. Rejects with a RevisionConflict if the decision to add it is outdated.
    */
   addTrustedPublisher(
     publisher: TrustedPublisher,
     origin?: RequestOrigin,
     review?: (others: readonly TrustedPublisher[], ofTeam: number) => void,
+    decided?: DecidedThrough,
   ): Promise<void>;
   /** Revokes the tokens that its workflow got, too. Returns false if there is none with this ID. */
   removeTrustedPublisher(id: string, act: Act): Promise<boolean>;

@@ -2,21 +2,27 @@ import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import { describeScope, isLimitedBy } from '@krmhub/api/token-scopes';
-import { type AccessRules, type TokenRecord, type TokenStore, tokenActor } from '@krmhub/catalog';
+import {
+  type AccessRules,
+  type DecidedThrough,
+  type TokenRecord,
+  type TokenStore,
+  tokenActor,
+} from '@krmhub/catalog';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { isAdministrator, refuseLacking } from './authorize.js';
 import type { Caller } from './caller.js';
 import { type OpenSignIn, type SignInChecker, signInForTokens } from './open-sign-in.js';
-import type { KnownAccess } from './request-actor.js';
+import type { CurrentAccess, DecidingStore, KnownAccess } from './request-actor.js';
 import { createToken, type NewToken } from './tokens.js';
 import { isSessionToken, type UserSettings } from './user-session.js';
 
 export interface TokenDeps {
-  store: TokenStore;
+  store: TokenStore & DecidingStore;
   signIns: SignInChecker;
-  access: KnownAccess;
+  access: CurrentAccess;
   clock: () => Date;
   config: UserSettings & {
     /** Longest time until a new token expires; absent for the limit of the API. */
@@ -51,11 +57,21 @@ type TokenRequest = z.output<typeof CreateTokenRequest>;
  * unless they ask for another one, which needs the scope admin. Rejects with `forbidden`, and with `invalid-request` for
  * limits without effect, and for what would be more than the requesting token.
  */
-export async function issueToken(
+export function issueToken(
+  deps: TokenDeps,
+  wanted: TokenRequest,
+  by: TokenRecord,
+  caller: Caller & { signIn: OpenSignIn | undefined },
+): Promise<{ token: TokenRecord; secret: string }> {
+  if (wanted.team === undefined) return issueDecided(deps, wanted, by, caller);
+  return deps.access.decide(deps.store, (decided) => issueDecided(deps, wanted, by, { ...caller, decided }));
+}
+
+async function issueDecided(
   { store, signIns, access, clock, config }: TokenDeps,
   wanted: TokenRequest,
   by: TokenRecord,
-  { signIn: of, ...caller }: Caller & { signIn: OpenSignIn | undefined },
+  { signIn: of, ...caller }: Parameters<typeof issueToken>[3] & { decided?: DecidedThrough },
 ): Promise<{ token: TokenRecord; secret: string }> {
   const isPersonal = isPersonalRequest(by, wanted);
   if (!isPersonal) refuseLacking(access.rules, by, 'admin');

@@ -162,7 +162,13 @@ describe('a token that a user creates', () => {
       const limit = (field: 'groups' | 'repositories') =>
         isLimitedBy(scopes, field) ? random.some([...by[field], 'catalogs/in-house'], 0.7) : ['*'];
       const wanted = { name: 'made', scopes, groups: limit('groups'), repositories: limit('repositories') };
-      const deps = { store, signIns, access: { rules }, clock, config: {} };
+      const deps = {
+        store,
+        signIns,
+        access: { rules, decide: () => expect.unreachable() },
+        clock,
+        config: {},
+      };
       const given = { by: 'Ada', origin: {}, signIn: undefined };
       const issued = await issueToken(deps, wanted as never, by, given).catch((error) => error);
       if (!('token' in issued)) {

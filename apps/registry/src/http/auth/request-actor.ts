@@ -1,9 +1,30 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type AccessRules, type Actor, ANONYMOUS, readRights } from '@krmhub/catalog';
+import {
+  type AccessDocumentReader,
+  type AccessRules,
+  type Actor,
+  ANONYMOUS,
+  type DecidedThrough,
+  type EventReader,
+  type OwnerClaimReader,
+  readRights,
+} from '@krmhub/catalog';
 
 /** The access rules of a registry, as its process knows them now. */
 export interface KnownAccess {
   readonly rules: AccessRules;
+}
+
+/** What a decision by the rules reads. */
+export type DecidingStore = AccessDocumentReader & OwnerClaimReader & Pick<EventReader, 'lastEvent'>;
+
+/** Rules that another process can have changed, as they are in the store. */
+export interface CurrentAccess extends KnownAccess {
+  /**
+   * Runs work that decides by the rules as they are now, and gives the store what it was decided by. If an Access document
+   * was applied meanwhile, it runs again. Otherwise, what a team gets could remain after the team was removed.
+   */
+  decide<Result>(store: DecidingStore, work: (decided: DecidedThrough) => Promise<Result>): Promise<Result>;
 }
 
 /** A request without an entry is anonymous: code that loses the entry sees less, never more. */

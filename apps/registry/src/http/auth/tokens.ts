@@ -3,7 +3,13 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { TOKEN_SCOPES, type TokenScope } from '@krmhub/api/token-scopes';
-import { groupsOfOther, type TokenRecord, type TokenStore, type UserRecord } from '@krmhub/catalog';
+import {
+  type DecidedThrough,
+  groupsOfOther,
+  type TokenRecord,
+  type TokenStore,
+  type UserRecord,
+} from '@krmhub/catalog';
 import type { RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { plural } from '@krmhub/schema/text';
@@ -123,11 +129,11 @@ export interface NewToken {
 export async function createToken(
   store: TokenStore,
   wanted: NewToken,
-  context: { now: Date; by: string; origin?: RequestOrigin },
+  context: { now: Date; by: string; origin?: RequestOrigin; decided?: DecidedThrough },
 ): Promise<{ token: TokenRecord; secret: string }> {
   const secret = newSecret();
   const token = newToken(wanted, secret, context);
-  await store.createToken(token, hashSecret(secret), context.origin);
+  await store.createToken(token, hashSecret(secret), context.origin, context.decided);
   return { token, secret };
 }
 

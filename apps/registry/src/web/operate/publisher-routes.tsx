@@ -7,6 +7,7 @@ import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
 import type { ExchangeDeps } from '../../trusted-publishers/exchange-token.js';
 import {
+  type AddingDeps,
   addPublisher,
   canChangePublishers,
   removePublisher,
@@ -66,9 +67,7 @@ const EMPTY: PublisherInput = {
   keys: '',
 };
 
-export interface PublisherPageDeps extends ExchangeDeps {
-  site: Site;
-}
+export type PublisherPageDeps = ExchangeDeps & AddingDeps & { site: Site };
 
 /** The page of trusted publishers, by the rules of the HTTP API. Each user sees those of the groups that they own. */
 export function publisherPageRoutes(deps: PublisherPageDeps, pages: OperatorPages): void {

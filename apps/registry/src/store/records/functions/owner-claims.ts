@@ -4,6 +4,7 @@ import { asc } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendEvent } from '../events/append-event.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import { ownerClaims } from '../schema/owner-claims.js';
 
 const all = query((db) => db.select().from(ownerClaims).orderBy(asc(ownerClaims.group)));
@@ -37,8 +38,9 @@ export function* claimRows(): Work<OwnerClaimRecord[]> {
 export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
   return {
     ownerClaims: () => readOne(claimRows),
-    putOwnerClaim: (claim, { replaces, event, origin } = {}) =>
+    putOwnerClaim: (claim, { replaces, event, origin, decided } = {}) =>
       write(function* () {
+        yield* refuseOutdated(decided);
         yield* refuseOther(claim.group, replaces);
         yield* put(claim);
         const object = `group/${claim.group}`;

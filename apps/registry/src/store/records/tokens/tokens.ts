@@ -19,6 +19,7 @@ import { SERVER_LIMITS } from '../../../limits.js';
 import type { Sql } from '../../sql/sql.js';
 import { change, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import { signIns, tokens, users } from '../schema/tokens.js';
 import { RecentTokens } from './recent-tokens.js';
 import { deleteUnusedSignIns, storedSignIn } from './sign-ins.js';
@@ -189,7 +190,11 @@ export function tokenRows(database: Sql): TokenStore {
   const recent = RecentTokens.of(database);
   const { write } = recent;
   return {
-    createToken: (token, hash, origin) => write(() => insertToken(token, hash, origin)),
+    createToken: (token, hash, origin, decided) =>
+      write(function* () {
+        yield* refuseOutdated(decided);
+        yield* insertToken(token, hash, origin);
+      }),
     createFirstToken: (token, hash, isEnough) =>
       write(function* () {
         if ((yield* all.all()).map(tokenRecord).some(isEnough)) return false;

@@ -10,6 +10,7 @@ import { asc, eq, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { change, inList, query, text, type Work } from '../../sql/statement.js';
 import { appendAudit } from '../audit/append-audit.js';
+import { refuseOutdated } from '../events/decided-through.js';
 import { trustedPublishers, usedIdentityTokens } from '../schema/trusted-publishers.js';
 import { RecentTokens } from './recent-tokens.js';
 import { insertToken, revokeRuns } from './tokens.js';
@@ -162,8 +163,9 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
           isServed: served === 1,
         }));
       }),
-    addTrustedPublisher: (publisher, origin, review) =>
+    addTrustedPublisher: (publisher, origin, review, decided) =>
       write(function* () {
+        yield* refuseOutdated(decided);
         const { createdAt: at, createdBy: by } = publisher;
         yield* removeUnused(publisher.group, { at, by, origin });
         const others = (yield* LISTS.group.all({ group: publisher.group })).map(record);
