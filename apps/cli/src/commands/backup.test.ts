@@ -147,6 +147,9 @@ describe('backup and restore', () => {
     ]);
     // The database is the old one, also in what it says about tokens.
     expect(restored.err()).toContain('a token or a signer that was revoked later is valid again');
+    expect(restored.err()).toContain('what was made private later is public again');
+    for (const list of ['token list', 'user list', 'access show', 'owner list', 'publisher list'])
+      expect(restored.err()).toContain(`\`krmhub ${list}\``);
     const checked = await run(['fsck', '--data', 'restored', '-o', 'json']);
     expect(checked.exitCode).toBe(0);
     const head = JSON.parse(made.out()).audit.sequence;

@@ -40,7 +40,7 @@ export async function restoreFromBackup(io: Io, backup: string, options: Restore
   await printWarning(io, manifest.notice);
   await printWarning(
     io,
-    `Tokens and signing policies are as they were at ${manifest.madeAt}: a token or a signer that was revoked later is valid again. Start the registry where only you can reach it, run \`krmhub token list\`, and revoke them again.`,
+    `Tokens, users, the Access document, owners, trusted publishers, and signing policies are as they were at ${manifest.madeAt}: a token or a signer that was revoked later is valid again, and what was made private later is public again. Start the registry where only you can reach it, and repeat these changes: \`krmhub token list\`, \`krmhub user list\`, \`krmhub access show\`, \`krmhub owner list\`, \`krmhub publisher list\`, and \`krmhub policy list\` show what there is.`,
   );
   await printLine(
     io,
