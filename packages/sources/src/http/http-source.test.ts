@@ -168,7 +168,7 @@ describe('an unexpected response', () => {
     const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'bad-answer',
-      message: `127.0.0.1:${server.port} responded with a web page instead of a catalog`,
+      message: `127.0.0.1:${server.port} responded with a web page instead of a file`,
     });
     expect(failure.hint).toContain('"raw"');
     const page = await catchFailure(fetcher.fetch(asking(`${server.origin}/catalogs/team`)));

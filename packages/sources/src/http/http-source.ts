@@ -34,7 +34,7 @@ export async function fetchHttp(
     onProgress,
   });
   if (got.changed && got.html) {
-    throw new SourceFailure('bad-answer', `${url.host} responded with a web page instead of a catalog`, {
+    throw new SourceFailure('bad-answer', `${url.host} responded with a web page instead of a file`, {
       hint: /\/catalogs\/[^/]+\/?$/.test(url.pathname)
         ? `For a catalog of a krmhub registry, use ${printable(text.replace(/\/$/, ''))}/catalog.yaml`
         : 'Use the URL of the file itself, for example the "raw" URL of a git host. If the page is a login page, configure credentials.',
