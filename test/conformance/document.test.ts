@@ -44,7 +44,8 @@ beforeAll(() => {
   const { status, stderr } = spawnSync(
     process.execPath,
     [path.join(root, 'node_modules/vitest/vitest.mjs'), 'list', ...files, `--json=${list}`],
-    { cwd: root, env: cleanEnvironment(folder), encoding: 'utf8' },
+    // It loads all of them, beside other tests.
+    { cwd: root, env: cleanEnvironment(folder), encoding: 'utf8', timeout: 900_000 },
   );
   expect(status, stderr).toBe(0);
   tests = (JSON.parse(readFileSync(list, 'utf8')) as DeclaredTest[]).map((test) => ({
@@ -52,7 +53,7 @@ beforeAll(() => {
     file: path.relative(path.join(root, 'test'), test.file),
   }));
   remove();
-});
+}, 1_000_000);
 
 const countOf = (matches: (test: DeclaredTest) => boolean) => String(tests.filter(matches).length);
 
