@@ -228,7 +228,7 @@ it('counts each of many tokens once that are sent at the same time, many times e
     const statuses = answers.filter((one) => one.at === at).map(({ status }) => status);
     expect(statuses.sort()).toEqual([201, ...Array<number>(times - 1).fill(401)]);
   }
-  // Another spelling of the signature is no other token: the last digits of it say nothing.
+  // Another spelling of the signature is not another token: the last digits of it say nothing.
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const [token] = tokens as [string];
   const last = digits.indexOf(token.at(-1)!);

@@ -58,9 +58,8 @@ export function claimGroup(
       });
     }
     // What it may do can have ended meanwhile, and the team can have been removed.
-    const decided = { event: await deps.store.lastEvent(), types: ['access.applied'] } as const;
+    const decided = await deps.access.reloadToDecide(deps.store);
     const again = await recheck();
-    await deps.access.reload(deps.store);
     const { rules: current } = deps.access;
     // An owner that the token may not know is told only to those who control the domain.
     refuseClaim(current, claim, again, current.ownerOf(claim.group));

@@ -78,21 +78,21 @@ export class RegistryAccess implements CurrentAccess {
     });
   }
 
+  /** Loads the rules as they are now. Returns what is decided by them, for the transaction of the change. */
+  async reloadToDecide(store: DecidingStore): Promise<DecidedThrough> {
+    const event = await store.lastEvent();
+    await this.reload(store);
+    return { event, types: ['access.applied'] };
+  }
+
   decide<Result>(store: DecidingStore, work: (decided: DecidedThrough) => Promise<Result>): Promise<Result> {
-    return retryOnConflict(
-      async () => {
-        const decided = { event: await store.lastEvent(), types: ['access.applied'] } as const;
-        await this.reload(store);
-        return work(decided);
+    return retryOnConflict(async () => work(await this.reloadToDecide(store)), {
+      exhausted() {
+        throw new KrmhubError('unavailable', 'the access rules of the registry are being changed', {
+          hint: 'Nothing was stored. Try again.',
+        });
       },
-      {
-        exhausted() {
-          throw new KrmhubError('unavailable', 'the access rules of the registry are being changed', {
-            hint: 'Nothing was stored. Try again.',
-          });
-        },
-      },
-    );
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { storeAccess } from '../testing/access.js';
 import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
@@ -36,21 +37,12 @@ const add = async (wanted: Record<string, unknown>) => {
   const added = await registry.send<TrustedPublisher & Problem>('POST', '/api/v1/trusted-publishers', body);
   expect(added.status, added.body.detail).toBe(201);
 };
-const own = async (owner: string) => {
-  const document = `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  teams: [{name: platform}, {name: apps}]
-  groups: [{pattern: example.com, owner: ${owner}}]
-`;
-  const response = await registry.request('/api/v1/access', {
-    method: 'PUT',
-    headers: { Authorization: await registry.bearer(), 'Content-Type': 'application/yaml' },
-    body: document,
-  });
-  expect(response.status, await response.clone().text()).toBe(200);
-};
+const own = (owner: string) =>
+  storeAccess(
+    registry,
+    `teams: [{name: platform}, {name: apps}]\ngroups: [{pattern: example.com, owner: ${owner}}]\n`,
+    [],
+  );
 const check = async (claims: Record<string, unknown>) => {
   const asked = { group: 'example.com', claims };
   const { body } = await registry.send<CheckedPublishers>('POST', '/api/v1/oidc/check', asked);

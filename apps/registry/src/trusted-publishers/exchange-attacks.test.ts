@@ -450,7 +450,7 @@ it('reads the three newest keys with an ID that a group gave, whatever other gro
     signers.push(signer);
     const keys = JSON.stringify({ keys: [{ ...signer.keySet().keys[0], kid: 'same' }] });
     const wanted = { provider: 'custom', issuer, settings: { subject }, keys };
-    // The same key once more is no other one.
+    // The same key once more is not another one.
     for (const kind of ['SetLabels', 'SetName']) {
       const { status, body } = await add('ours.example.com', { ...wanted, kind });
       expect(status).toBe(201);

@@ -32,8 +32,8 @@ import type { IssuerKeys } from './issuer-keys.js';
 import {
   type DecidedPublisher,
   decidePublishers,
+  describeClaimedWorkflow,
   describeRefusal,
-  describeSource,
 } from './publisher-rights.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
@@ -123,7 +123,7 @@ function matchingPublishers(
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
     const group = groups?.[0] ?? 'GROUP';
     // Publishers may be hidden.
-    const who = describeSource(issuer, claims);
+    const who = describeClaimedWorkflow(issuer, claims);
     throw new KrmhubError('forbidden', `no trusted publisher${where} is ${who}`, {
       hint: `An owner of the group adds the workflow: ${addCommand(group, { issuer, claims })}. To see those that exist: krmhub publisher list ${group}`,
     });

@@ -1,5 +1,6 @@
 import type { ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { storeAccess } from '../testing/access.js';
 import { AUDIENCE, TestIssuer } from '../testing/test-issuer.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
@@ -39,23 +40,15 @@ const exchange = async (claims: Record<string, unknown> = {}) =>
     token: await gitlab.sign({ ...JOB, ...claims }, { now: registry.parts.clock() }),
     groups: ['example.com'],
   });
-const own = async (owner: string, granted?: string) => {
-  const grants = granted && `[{to: {team: ${granted}}, may: [publish], in: {group: example.com}}]`;
-  const document = `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  teams: [{name: platform}, {name: apps}]
-  groups: [{pattern: example.com, owner: ${owner}}]
-  grants: ${grants ?? '[]'}
-`;
-  const response = await registry.request('/api/v1/access', {
-    method: 'PUT',
-    headers: { Authorization: await registry.bearer(), 'Content-Type': 'application/yaml' },
-    body: document,
-  });
-  expect(response.status, await response.clone().text()).toBe(200);
-};
+const own = (owner: string, granted?: string) =>
+  storeAccess(
+    registry,
+    `teams: [{name: platform}, {name: apps}]
+groups: [{pattern: example.com, owner: ${owner}}]
+grants: [${granted ? `{to: {team: ${granted}}, may: [publish], in: {group: example.com}}` : ''}]
+`,
+    [],
+  );
 
 it('a run that a given publisher does not accept is told why, also while the issuer is away', async () => {
   const keys = JSON.stringify(gitlab.keySet());

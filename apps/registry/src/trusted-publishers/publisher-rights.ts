@@ -43,7 +43,7 @@ export function describeRefusal({ publisher, decision }: DecidedPublisher): stri
 }
 
 /** Returns who runs by its claims, not as publishers describe it: one of the same name can be of another issuer. */
-export function describeSource(issuer: string, claims: Claims): string {
+export function describeClaimedWorkflow(issuer: string, claims: Claims): string {
   const run = describeRun({ provider: probableProvider(issuer, claims), issuer }, claims);
   return JSON.stringify(run.workflow) + (run.issuer === undefined ? '' : ` of the issuer ${run.issuer}`);
 }

@@ -24,7 +24,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
-import { type DecidedPublisher, describeRefusal, describeSource } from './publisher-rights.js';
+import { type DecidedPublisher, describeClaimedWorkflow, describeRefusal } from './publisher-rights.js';
 import { formProblem, isText, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
 
 /** Length of a token. */
@@ -94,10 +94,12 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(text, { issuer, keyId }, context);
   const decided = given === undefined ? [] : await context.decide(given.publishers, given.claims);
+  const compared = decided.map((one) => ({
+    publisher: one.publisher,
+    problems: acceptProblems(one, given!.claims),
+  }));
   // One of a team that lost the group must not hide that of the team which has it now.
-  const taken = decided.flatMap((one) =>
-    acceptProblems(one, given!.claims).length === 0 ? [one.publisher] : [],
-  );
+  const taken = compared.flatMap(({ publisher, problems }) => (problems.length === 0 ? [publisher] : []));
   // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team
   // or provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
@@ -119,7 +121,7 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
     const isAway = (error as KrmhubError).code === 'unavailable';
     if (given === undefined) throw error;
     const token = await checked(text, given, context);
-    if (isAway && taken.length === 0) throw alsoRefused(error as KrmhubError, decided, given.claims);
+    if (isAway && taken.length === 0) throw alsoRefused(error as KrmhubError, compared);
     return token;
   }
 }
@@ -135,11 +137,13 @@ function acceptProblems(decided: DecidedPublisher, claims: Claims): string[] {
  * Adds to the error of an issuer that is away why the publishers with given keys do not accept the run: when it is back,
  * the others may not accept it either.
  */
-function alsoRefused(error: KrmhubError, decided: readonly DecidedPublisher[], claims: Claims): KrmhubError {
-  const refused = decided.map((one) => ({ one, problems: acceptProblems(one, claims) }));
-  const [closest] = refused.sort((a, b) => a.problems.length - b.problems.length);
-  const { one, problems } = closest!;
-  const target = publisherTarget(one.publisher);
+function alsoRefused(
+  error: KrmhubError,
+  compared: { publisher: TrustedPublisher; problems: readonly string[] }[],
+): KrmhubError {
+  const [closest] = compared.sort((a, b) => a.problems.length - b.problems.length);
+  const { publisher, problems } = closest!;
+  const target = publisherTarget(publisher);
   const hint = `The publisher of ${target} whose keys were given does not accept the run: ${problems.join('; ')}. Another publisher may accept it. ${error.hint ?? ''}`;
   return new KrmhubError('unavailable', error.message, { hint: hint.trim() });
 }
@@ -281,7 +285,7 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
   const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
   const group = groups?.[0] ?? 'GROUP';
   const claims = decodeJwt(text);
-  const who = describeSource(String(claims.iss), claims);
+  const who = describeClaimedWorkflow(String(claims.iss), claims);
   return refused(
     `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
     `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,

@@ -51,14 +51,11 @@ export function exposureChecks(
   deps: CredentialedDeps & { access: RegistryAccess; store: CatalogReader & EventReader & StoredAccess },
 ) {
   const { access, store, config } = deps;
-  const decidedThrough = async (...types: DecidedThrough['types']): Promise<DecidedThrough | undefined> =>
-    config.sourceCredentials === undefined ? undefined : { event: await store.lastEvent(), types };
+  const hasCredentials = config.sourceCredentials !== undefined;
   return {
     /** Rejects with `conflict` if a recipe has such sources. */
     async refuseExposedSources(recipe: CatalogSources): Promise<DecidedThrough | undefined> {
-      const decided = await decidedThrough('access.applied');
-      // Another process can have changed it.
-      if (decided !== undefined) await access.reload(store);
+      const decided = hasCredentials ? await access.reloadToDecide(store) : undefined;
       await refuseExposed(deps, recipe);
       return decided;
     },
@@ -67,7 +64,8 @@ export function exposureChecks(
      * catalog that had them before does not block other changes: its report has a warning.
      */
     async refuseExposingRules(before: AccessRules, after: AccessRules): Promise<DecidedThrough | undefined> {
-      const decided = await decidedThrough('catalog.applied', 'catalog.restored');
+      const types = ['catalog.applied', 'catalog.restored'] as const;
+      const decided = hasCredentials ? { event: await store.lastEvent(), types } : undefined;
       for (const catalog of await store.catalogs()) {
         const { name } = catalog;
         if (!before.namesCatalog(name) || after.namesCatalog(name)) continue;

@@ -1,7 +1,7 @@
 import type { AccessStore, AppliedDocument, EventType, PolicyStore } from '@krmhub/catalog';
 import type { Sql } from '../../sql/sql.js';
 import { text, type Work } from '../../sql/statement.js';
-import { refuseOutdated } from '../events/decided-through.js';
+import { refuseOutdated, typeOfLater } from '../events/decided-through.js';
 import * as schema from '../schema/schema.js';
 import { RecentTokens } from '../tokens/recent-tokens.js';
 import { appliedDocument } from './applied-document.js';
@@ -9,9 +9,6 @@ import { endOtherTeams } from './end-teams.js';
 
 const policies = appliedDocument(schema.policies, 'the policies');
 const access = appliedDocument(schema.access, 'the Access document');
-const applied = text<{ sequence: number }>(
-  'SELECT sequence FROM event WHERE sequence > :after AND type = :type LIMIT 1',
-);
 const behind = text<{ name: string }>(
   `SELECT name FROM catalog WHERE deleted IS NULL
      AND EXISTS (SELECT 1 FROM snapshot WHERE snapshot.catalog = catalog.name)
@@ -29,7 +26,7 @@ export function policyRows(sql: Sql): PolicyStore & AccessStore {
   const tokens = RecentTokens.of(sql);
   const hasEvent = (type: EventType) => (after: number) =>
     readOne(function* () {
-      return (yield* applied.first({ after, type })) !== undefined;
+      return (yield* typeOfLater(after, [type])) !== undefined;
     });
   return {
     policies: () => readOne(() => policies.read()),
