@@ -22,6 +22,9 @@ export const SAMPLE_PAGES = {
   source: '/functions/functions.example.com/SetLabels/source',
   'unpinned function': '/functions/functions.example.com/MoveNamespace',
   'yanked release': '/functions/functions.example.com/SetLabels/releases/1.1.0',
+  'configuration of a release': '/functions/functions.example.com/SetLabels/releases/1.1.0/configuration',
+  'signatures of a release': '/functions/functions.example.com/SetLabels/releases/1.1.0/signatures',
+  'source of a release': '/functions/functions.example.com/SetLabels/releases/1.1.0/source',
   'deprecated function': '/functions/functions.example.com/RenameImages',
   'differences of releases': '/functions/functions.example.com/SetLabels/compare?from=1.0.0&to=2.0.0',
   'same release twice': '/functions/functions.example.com/SetLabels/compare?from=1.0.0&to=1.0.0',
@@ -123,5 +126,7 @@ export const OPERATOR_PAGES = [
   '/access',
   '/access?actor=team%3Alabels&action=publish&object=functions.example.com%2FSetLabels',
   '/events',
+  '/audit',
+  '/users',
   '/publishers',
 ] as const;

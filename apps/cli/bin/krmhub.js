@@ -3,9 +3,19 @@
 import { statSync } from 'node:fs';
 
 const built = (file) => statSync(new URL(`../${file}`, import.meta.url), { throwIfNoEntry: false })?.mtimeMs;
-const parts = ['starlark', 'schema', 'catalog', 'api', 'oci', 'signing', 'functions', 'sources'].map(
-  (name) => `../../packages/${name}`,
-);
+const packages = [
+  'starlark',
+  'yaml',
+  'schema',
+  'catalog',
+  'api',
+  'oci',
+  'signing',
+  'functions',
+  'sources',
+  'consume',
+];
+const parts = packages.map((name) => `../../packages/${name}`);
 
 /** Whether nothing was compiled since `npm run build` joined it; an installed program has only what was joined. */
 function isBundleFresh() {

@@ -28,7 +28,8 @@ export interface AuditPageDeps {
   store: AuditStore;
 }
 
-const ROWS_ON_PAGE = 50;
+/** Operator pages are not compressed, so that their size tells nothing about secrets. */
+const ROWS_ON_PAGE = 20;
 
 export function auditPageRoutes({ store }: AuditPageDeps, pages: OperatorPages): void {
   pages.page(AUDIT_PAGE_ROUTES.operateAudit, { needs: 'audit' }, async (_, { query }) => {
