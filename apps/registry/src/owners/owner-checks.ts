@@ -1,10 +1,10 @@
-import { isCheckDue } from '@krmhub/catalog';
+import { isCheckDue, type OwnerClaimRecord } from '@krmhub/catalog';
 import type { Log } from '../log.js';
 import { RepeatedWork } from '../workers/processes/repeated-work.js';
 import { type OwnerClaimDeps, verifyClaim } from './owner-claims.js';
 
-/** Milliseconds between two looks at which proofs are due. */
-const EVERY_MILLISECONDS = 3_600_000;
+/** Milliseconds between two looks at which proofs are due. A process may lead for less than an hour. */
+const EVERY_MILLISECONDS = 600_000;
 
 /** Looks for the proofs of claims again, every week, and ends claims whose proof stays missing. */
 export class OwnerChecks extends RepeatedWork {
@@ -24,12 +24,19 @@ export class OwnerChecks extends RepeatedWork {
     for (const claim of await store.ownerClaims()) {
       if (this.isStopped) return;
       if (!isCheckDue(claim, clock())) continue;
-      const checked = await verifyClaim(this.#deps, claim.group);
-      const { group, team } = claim;
-      if (checked === undefined)
-        log.warn({ group, team }, 'the claim of a group ended: its proof stayed missing');
-      else if (checked.problem !== undefined)
-        log.warn({ group, team, problem: checked.problem }, 'a proof is missing');
+      // The others are due too.
+      await this.#check(claim).catch((error: unknown) => {
+        log.error({ err: error, group: claim.group }, 'cannot check the owner of a group');
+      });
     }
+  }
+
+  async #check({ group, team }: OwnerClaimRecord): Promise<void> {
+    const { log } = this.#deps;
+    const checked = await verifyClaim(this.#deps, group);
+    if (checked === undefined)
+      log.warn({ group, team }, 'the claim of a group ended: its proof stayed missing');
+    else if (checked.problem !== undefined)
+      log.warn({ group, team, problem: checked.problem }, 'a proof is missing');
   }
 }

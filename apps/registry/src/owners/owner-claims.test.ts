@@ -1,103 +1,23 @@
 import type { FunctionDetail } from '@krmhub/api/model';
-import type { Owner, OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
-import { proofText, userLabel } from '@krmhub/catalog';
+import { userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createToken, hashSecret, newSecret } from '../http/auth/tokens.js';
-import { type NameServer, startNameServer } from '../testing/name-server.js';
-import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import { expect, it } from 'vitest';
+import { createToken } from '../http/auth/tokens.js';
+import { accessWith, useClaims } from '../testing/claimed-groups.js';
+import { definitionText } from '../testing/test-registry.js';
 import { userSignedIn } from '../testing/user-session.js';
 import { claimGroup, verifyClaim } from './owner-claims.js';
 
 const DAY = 86_400_000;
 const AT = '2030-01-01T00:00:00.000Z';
-const URL_ = 'https://hub.example.net';
-const accessWith = (groups: string, openGroups = '["*"]') => `apiVersion: krmhub.dev/v1alpha1
-kind: Access
-metadata: {name: registry}
-spec:
-  openGroups: ${openGroups}
-  teams:
-  - {name: platform, displayName: Platform team, contact: "https://example.com/chat"}
-  - {name: rivals, members: [{ssoGroup: rivals}]}
-  groups: [{pattern: ours.example.com, owner: platform}${groups}]
-`;
 const ACCESS = accessWith('');
 const HIDDEN = `,
     {pattern: "*.secret.example.com", owner: platform, visibility: private},
     {pattern: "*.inside.example.com", owner: platform, visibility: internal},
     {pattern: claimed.example.com, visibility: private}`;
 
-let registry: TestRegistry;
-let names: NameServer;
-beforeEach(async () => {
-  names = await startNameServer();
-  registry = await openTestRegistry({ config: { publicUrl: `${URL_}/`, dnsServers: [names.address] } });
-  await apply(ACCESS);
-});
-afterEach(async () => {
-  await registry.close();
-  await names.close();
-});
-
-async function apply(text: string): Promise<void> {
-  const { store, access } = registry.parts;
-  const event = { type: 'access.applied', at: new Date().toISOString(), by: 'test' } as const;
-  const { revision } = (await store.access())!;
-  await store.applyAccess({
-    text,
-    appliedAt: event.at,
-    appliedBy: 'test',
-    expectedRevision: revision,
-    event,
-  });
-  await access.reload(store);
-}
-
-const prove = (team: string, group = 'new.example.com') =>
-  names.records.set(`_krmhub.${group}`, ['v=spf1 -all', proofText(URL_, team)]);
-
-/** The header of a token of a team. */
-async function tokenOf(team: string, { scopes = ['publish'], groups = ['*'] } = {}): Promise<string> {
-  const secret = newSecret();
-  const rest = {
-    scopes,
-    groups,
-    repositories: ['*'],
-    createdAt: new Date().toISOString(),
-    createdBy: 'test',
-  };
-  await registry.parts.store.createToken(
-    { id: `${team} ${secret}`, name: team, team, ...rest },
-    hashSecret(secret),
-  );
-  return `Bearer ${secret}`;
-}
-
-const claim = (token: string, team: string, group = 'new.example.com') =>
-  registry.send<Owner & { detail?: string; hint?: string }>(
-    'POST',
-    `/api/v1/owners/${group}/claim`,
-    { team },
-    token,
-  );
-const owners = async (authorization?: string) => {
-  const headers = authorization === undefined ? {} : { Authorization: authorization };
-  const list = (await (await registry.request('/api/v1/owners', { headers })).json()) as OwnerList;
-  return list.owners.map(({ group, team, proof }) => `${group} ${team} ${proof}`);
-};
-const publish = async (token: string, release: string) => {
-  const target = `/api/v1/functions/new.example.com/Fn/releases/${release}`;
-  const { definitionText } = await import('../testing/test-registry.js');
-  return (
-    await registry.send(
-      'PUT',
-      target,
-      definitionText({ group: 'new.example.com', kind: 'Fn', release }),
-      token,
-    )
-  ).status;
-};
+const world = useClaims();
+const { apply, prove, proofOf, tokenOf, claim, release, owners, publish, withSlowProof } = world;
 
 it('belongs to the team that its domain names, and nobody else publishes in it', async () => {
   const platform = await tokenOf('platform');
@@ -105,7 +25,7 @@ it('belongs to the team that its domain names, and nobody else publishes in it',
   const missing = await claim(platform, 'platform');
   expect(missing.status).toBe(403);
   expect(missing.body.detail).toContain('_krmhub.new.example.com has no TXT record');
-  expect(missing.body.hint).toContain(proofText(URL_, 'platform'));
+  expect(missing.body.hint).toContain(proofOf('platform'));
   expect(await publish(rivals, '1.0.0')).toBe(201);
 
   prove('platform');
@@ -129,17 +49,13 @@ it('belongs to the team that its domain names, and nobody else publishes in it',
 });
 
 it('is claimed and released by a user, whatever the name of the personal token is', async () => {
-  const { user } = await userSignedIn(registry, { groups: ['rivals'] });
+  const { user } = await userSignedIn(world.registry, { groups: ['rivals'] });
   const wanted = { name: 'admin', scopes: ['publish'] as const, groups: ['*'], repositories: ['*'], user };
-  const { secret } = await createToken(registry.parts.store, wanted, { now: new Date(), by: 'Ada' });
+  const { secret } = await createToken(world.registry.parts.store, wanted, { now: new Date(), by: 'Ada' });
   prove('rivals');
   expect((await claim(`Bearer ${secret}`, 'rivals')).status).toBe(200);
-  const released = await registry.request('/api/v1/owners/new.example.com', {
-    method: 'DELETE',
-    headers: { Authorization: `Bearer ${secret}` },
-  });
-  expect(released.status).toBe(204);
-  const events = await registry.parts.store.events(0, 100);
+  expect((await release(`Bearer ${secret}`)).status).toBe(204);
+  const events = await world.registry.parts.store.events(0, 100);
   const by = events.filter(({ reason }) => reason?.includes('rivals')).map((event) => event.by);
   expect(by).toEqual([userLabel(user), userLabel(user)]);
 });
@@ -147,19 +63,19 @@ it('is claimed and released by a user, whatever the name of the personal token i
 it('is claimed once: the same claim again only checks the proof, and adds no event', async () => {
   const platform = await tokenOf('platform');
   prove('platform');
-  const { store } = registry.parts;
+  const { store } = world.registry.parts;
   expect((await claim(platform, 'platform')).status).toBe(200);
   const [first] = await store.ownerClaims();
   const applied = async () =>
     (await store.events(0, 1_000)).filter(({ type }) => type === 'access.applied').length;
   const before = await applied();
   await store.putOwnerClaim({ ...first!, missingSince: AT, problem: 'gone' }, { replaces: first });
-  registry.advance(DAY);
+  world.registry.advance(DAY);
   expect((await claim(platform, 'platform')).status).toBe(200);
   expect(await applied()).toBe(before);
   const [again] = await store.ownerClaims();
   expect(again).toEqual({ ...first, checkedAt: expect.not.stringContaining(first!.checkedAt) });
-  names.records.delete('_krmhub.new.example.com');
+  world.names.records.delete('_krmhub.new.example.com');
   expect((await claim(platform, 'platform')).status).toBe(403);
 });
 
@@ -170,15 +86,35 @@ it('needs a public URL, a known team, and a token that covers the group', async 
   expect([(await claim(elsewhere, 'platform')).status, (await claim(reader, 'platform')).status]).toEqual([
     403, 403,
   ]);
-  const unknown = await claim(await registry.bearer(), 'platfrom');
+  const unknown = await claim(await world.registry.bearer(), 'platfrom');
   expect([unknown.status, unknown.body.detail, unknown.body.hint]).toEqual([
     400,
     'team "platfrom" is not in the Access document',
     'Did you mean platform?',
   ]);
-  const declared = await claim(await registry.bearer(), 'rivals', 'ours.example.com');
+  const declared = await claim(await world.registry.bearer(), 'rivals', 'ours.example.com');
   expect([declared.status, declared.body.detail]).toEqual([409, expect.stringContaining('Access document')]);
   expect(await owners()).toEqual(['ours.example.com platform administrator']);
+});
+
+it('is one of at most 1,000 of its team, whatever the domain says', async () => {
+  const platform = await tokenOf('platform');
+  const { store } = world.registry.parts;
+  const stored = { team: 'platform', proof: 'dns', claimedAt: AT, claimedBy: 'ci', checkedAt: AT } as const;
+  const others = Array.from({ length: 999 }, (_, at) => ({ ...stored, group: `a${at}.example.com` }));
+  const ownerClaims = store.ownerClaims.bind(store);
+  store.ownerClaims = async () => [...others, ...(await ownerClaims())];
+  prove('platform');
+  expect((await claim(platform, 'platform')).status).toBe(200);
+  prove('platform', 'more.example.com');
+  const more = await claim(platform, 'platform', 'more.example.com');
+  expect([more.status, more.body.detail]).toEqual([
+    409,
+    'the team "platform" has claimed 1000 groups, the limit',
+  ]);
+  expect((await claim(platform, 'platform')).status).toBe(200);
+  prove('rivals', 'more.example.com');
+  expect((await claim(await tokenOf('rivals'), 'rivals', 'more.example.com')).status).toBe(200);
 });
 
 it('moves to another team with its proof, and ends with it', async () => {
@@ -189,14 +125,9 @@ it('moves to another team with its proof, and ends with it', async () => {
   expect((await claim(platform, 'rivals')).status).toBe(200);
   expect((await owners())[0]).toBe('new.example.com rivals dns');
   expect((await claim(platform, 'platform')).status).toBe(403);
-  const release = (token: string) =>
-    registry.request('/api/v1/owners/new.example.com', {
-      method: 'DELETE',
-      headers: { Authorization: token },
-    });
   expect((await release(platform)).status).toBe(403);
   expect((await release(await tokenOf('rivals'))).status).toBe(204);
-  expect((await release(await registry.bearer())).status).toBe(404);
+  expect((await release(await world.registry.bearer())).status).toBe(404);
   expect(await owners()).toEqual(['ours.example.com platform administrator']);
 });
 
@@ -204,7 +135,7 @@ it('is what it became while a proof was looked for', async () => {
   const platform = await tokenOf('platform');
   prove('platform');
   await claim(platform, 'platform');
-  const { store } = registry.parts;
+  const { store } = world.registry.parts;
   const { deps, meanwhile } = withSlowProof();
   // The weekly check of a claim that moves to another team, and of one that ends.
   meanwhile(async () => {
@@ -213,9 +144,7 @@ it('is what it became while a proof was looked for', async () => {
   });
   expect((await verifyClaim(deps, 'new.example.com'))?.team).toBe('rivals');
   meanwhile(async () => {
-    const headers = { Authorization: await tokenOf('rivals') };
-    const released = await registry.request('/api/v1/owners/new.example.com', { method: 'DELETE', headers });
-    expect(released.status).toBe(204);
+    expect((await release(await tokenOf('rivals'))).status).toBe(204);
   });
   await expect(verifyClaim(deps, 'new.example.com')).rejects.toMatchObject({ code: 'not-found' });
   // A claim while another team claims the group.
@@ -247,8 +176,8 @@ it('is what it became while a proof was looked for', async () => {
 });
 
 it('does not begin for a team that is removed meanwhile, or right before it is stored', async () => {
-  await registry.bearer();
-  const admin = (await registry.parts.store.tokens())[0]!;
+  await world.registry.bearer();
+  const admin = (await world.registry.parts.store.tokens())[0]!;
   const asked = { group: 'new.example.com', team: 'rivals', proof: 'dns' } as const;
   const given = { origin: {}, recheck: async () => admin };
   const removeTeam = () => apply(ACCESS.replace(/\n.*name: rivals.*/, ''));
@@ -257,7 +186,7 @@ it('does not begin for a team that is removed meanwhile, or right before it is s
   slow.meanwhile(removeTeam);
   await expect(claimGroup(slow.deps, asked, admin, given)).rejects.toThrow('"rivals" is not in the Access');
   await apply(ACCESS);
-  const { store } = registry.parts;
+  const { store } = world.registry.parts;
   const putOwnerClaim: typeof store.putOwnerClaim = async (...put) => {
     await removeTeam();
     await store.putOwnerClaim(...put);
@@ -265,62 +194,6 @@ it('does not begin for a team that is removed meanwhile, or right before it is s
   const deps = { ...slow.deps, store: Object.assign(Object.create(store), { putOwnerClaim }) };
   await expect(claimGroup(deps, asked, admin, given)).rejects.toThrow('"rivals" is not in the Access');
   expect(await store.ownerClaims()).toEqual([]);
-});
-
-/** Dependencies with which something happens once while the next proof is looked for, before its result is used. */
-function withSlowProof() {
-  const { store, access, findProof, clock, config } = registry.parts;
-  let work = async () => {};
-  const slow: typeof findProof = async (...given) => {
-    const found = await findProof(...given);
-    const now = work;
-    work = async () => {};
-    await now();
-    return found;
-  };
-  return {
-    deps: { store, access, clock, config, findProof: slow },
-    meanwhile(next: () => Promise<void>) {
-      work = next;
-    },
-  };
-}
-
-it('is checked every week, warns while the proof is missing, and ends after two weeks', async () => {
-  const platform = await tokenOf('platform');
-  prove('platform');
-  await claim(platform, 'platform');
-  const { ownerChecks } = registry.parts;
-  names.records.delete('_krmhub.new.example.com');
-  registry.advance(6 * DAY);
-  await ownerChecks.run();
-  const verify = async () =>
-    (await registry.send<VerifiedOwner>('POST', '/api/v1/owners/new.example.com/verify', undefined, platform))
-      .body;
-  expect((await registry.parts.store.ownerClaims())[0]?.missingSince).toBeUndefined();
-  registry.advance(DAY);
-  await ownerChecks.run();
-  expect((await registry.parts.store.ownerClaims())[0]).toMatchObject({
-    problem: expect.stringContaining('no TXT record'),
-  });
-  expect((await verify()).outcome).toBe('missing');
-  expect(await publish(platform, '1.0.0')).toBe(201);
-  prove('platform');
-  expect((await verify()).outcome).toBe('verified');
-  names.records.delete('_krmhub.new.example.com');
-  registry.advance(8 * DAY);
-  await ownerChecks.run();
-  registry.advance(14 * DAY);
-  await ownerChecks.run();
-  expect(await owners()).toEqual(['ours.example.com platform administrator']);
-  const { body } = await registry.send<{ events: { type: string; reason?: string }[] }>(
-    'GET',
-    '/api/v1/events?limit=1000',
-  );
-  // A catalog may be built after it.
-  expect(body.events.filter(({ type }) => type === 'access.applied').at(-1)).toMatchObject({
-    reason: expect.stringContaining('proof is missing'),
-  });
 });
 
 it('names the owner of a group only to those who may read the group', async () => {
@@ -339,16 +212,17 @@ it('names the owner of a group only to those who may read the group', async () =
     inside[1],
   ];
   expect(await owners(platform)).toEqual(all);
-  expect(await owners(await registry.bearer())).toEqual(all);
+  expect(await owners(await world.registry.bearer())).toEqual(all);
 });
 
 it('is told with a function to a token that may read only this function of the group', async () => {
   const named = { group: 'a.secret.example.com', kind: 'SetLabels' };
-  for (const kind of ['SetLabels', 'Other']) await registry.publish({ ...named, kind, release: '1.0.0' });
+  for (const kind of ['SetLabels', 'Other'])
+    await world.registry.publish({ ...named, kind, release: '1.0.0' });
   await apply(accessWith(HIDDEN));
   const one = await tokenOf('platform', { groups: [`${named.group}/${named.kind}`] });
   const read = (kind: string, token?: string) =>
-    registry.send<FunctionDetail>('GET', `/api/v1/functions/${named.group}/${kind}`, undefined, token);
+    world.registry.send<FunctionDetail>('GET', `/api/v1/functions/${named.group}/${kind}`, undefined, token);
   expect((await read('SetLabels', one)).body.owner).toMatchObject({ team: 'platform' });
   expect([(await read('Other', one)).status, (await read('Other')).status]).toEqual([404, 200]);
   expect(await owners(one)).toEqual(await owners(await tokenOf('rivals')));
@@ -359,19 +233,23 @@ it('is not told to who may not read the group, by whatever is refused', async ()
   const rivals = await tokenOf('rivals', { scopes: ['publish', 'yank'] });
   prove('platform', 'claimed.example.com');
   await claim(await tokenOf('platform'), 'platform', 'claimed.example.com');
-  names.records.delete('_krmhub.claimed.example.com');
+  world.names.records.delete('_krmhub.claimed.example.com');
   // No group is open, so that nobody can begin the one that does not exist.
   await apply(accessWith(HIDDEN, '[]'));
-  const { definitionText } = await import('../testing/test-registry.js');
   const said = async (group: string) => {
     const api = `/api/v1/owners/${group}`;
     const release = `/api/v1/functions/${group}/Fn/releases/1.0.0`;
     const answers = [
       await claim(rivals, 'rivals', group),
-      await registry.send('POST', `${api}/verify`, undefined, rivals),
-      await registry.send('DELETE', api, undefined, rivals),
-      await registry.send('PUT', release, definitionText({ group, kind: 'Fn', release: '1.0.0' }), rivals),
-      await registry.send('POST', `${release}/yank`, { reason: 'no' }, rivals),
+      await world.registry.send('POST', `${api}/verify`, undefined, rivals),
+      await world.registry.send('DELETE', api, undefined, rivals),
+      await world.registry.send(
+        'PUT',
+        release,
+        definitionText({ group, kind: 'Fn', release: '1.0.0' }),
+        rivals,
+      ),
+      await world.registry.send('POST', `${release}/yank`, { reason: 'no' }, rivals),
     ];
     return JSON.stringify(answers.map(({ status, body }) => [status, { ...body, requestId: '' }])).replaceAll(
       group,

@@ -15,6 +15,7 @@ import {
   tokenActor,
 } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob, type RequestOrigin } from '@krmhub/schema';
+import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
 import { isAdministrator, refuseLacking } from '../http/auth/authorize.js';
 import { type Caller, REGISTRY } from '../http/auth/caller.js';
 import { unknownTeam } from '../http/auth/issue-token.js';
@@ -23,10 +24,15 @@ import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { RegistryAccess } from '../store/stored-access.js';
 import type { FindProof } from './find-proof.js';
 
+/** Claims of one team: a domain can name a team for any number of names below it, and every process reads all claims. */
+const MAX_OF_TEAM = 1_000;
+
 export interface OwnerClaimDeps {
   store: OwnerClaimStore & DecidingStore;
   access: RegistryAccess;
   findProof: FindProof;
+  /** Catalogs contain only what their readers may read, and owners read. */
+  snapshotBuilder: WakeableBuilder;
   clock: () => Date;
   config: { publicUrl?: string };
 }
@@ -42,7 +48,8 @@ export function claimGroup(
   { origin, recheck }: { origin: RequestOrigin; recheck: () => Promise<TokenRecord> },
 ): Promise<OwnerClaimRecord> {
   return untilUnchanged(claim.group, async () => {
-    const replaces = await findClaim(deps, claim.group);
+    const claims = await deps.store.ownerClaims();
+    const replaces = claims.find(({ group }) => group === claim.group);
     // Another process can have changed it.
     await deps.access.reload(deps.store);
     const { rules } = deps.access;
@@ -50,6 +57,7 @@ export function claimGroup(
     const seesOwner = can(rules, tokenActor(rules, token), 'read', { group: claim.group }).allowed;
     refuseClaim(rules, claim, token, seesOwner ? owner : undefined);
     refuseUnknownTeam(rules, claim.team);
+    refuseMore(claims, claim);
     const registry = publicUrl(deps);
     const outcome = await deps.findProof(claim, registry);
     if (!outcome.found) {
@@ -76,7 +84,7 @@ export function claimGroup(
     const record = { ...claim, claimedAt: at, claimedBy: by, checkedAt: at };
     const event = claimEvent(record, by, at);
     await deps.store.putOwnerClaim(record, { replaces, event, origin, decided });
-    await deps.access.reload(deps.store);
+    await followOwners(deps);
     return record;
   });
 }
@@ -142,7 +150,12 @@ async function endClaim(
   const at = deps.clock().toISOString();
   const { type, reason } = claimEvent(claim, by, at);
   await deps.store.deleteOwnerClaim(claim, { type, at, by, reason: `${reason}: ${why}` }, origin);
-  await deps.access.reload(deps.store);
+  await followOwners(deps);
+}
+
+async function followOwners({ access, store, snapshotBuilder }: OwnerClaimDeps): Promise<void> {
+  await access.reload(store);
+  snapshotBuilder.wake();
 }
 
 function claimEvent({ group, team, proof }: OwnerClaim, by: string, at: string): NewEvent {
@@ -185,6 +198,14 @@ function refuseUnknownTeam(rules: AccessRules, team: string): void {
   const unknown = unknownTeam(rules, team);
   if (unknown !== undefined)
     throw new KrmhubError('invalid-request', unknown.message, { hint: unknown.hint });
+}
+
+function refuseMore(claims: readonly OwnerClaim[], { group, team }: OwnerClaim): void {
+  const others = claims.filter((one) => one.team === team && one.group !== group);
+  if (others.length < MAX_OF_TEAM) return;
+  throw new KrmhubError('conflict', `the team "${team}" has claimed ${others.length} groups, the limit`, {
+    hint: 'Release those that it does not use, or ask an administrator to give it a pattern of groups.',
+  });
 }
 
 function publicUrl({ config }: OwnerClaimDeps): string {

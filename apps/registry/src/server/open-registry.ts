@@ -333,7 +333,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       findProof,
       issuerKeys,
       ...openSignIns(config, { store, temporaryFolder: paths.fetching, clock, log }),
-      ownerChecks: new OwnerChecks({ store, access, findProof, clock, config, log }),
+      ownerChecks: new OwnerChecks({ store, access, findProof, snapshotBuilder, clock, config, log }),
       keys,
       takedownRecord,
       indexCopies,

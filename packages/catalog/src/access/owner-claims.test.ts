@@ -37,3 +37,13 @@ it('is looked for weekly, each day while it is missing, and the claim ends after
   });
   expect(checkedClaim(again, { found: false, problem: 'no answer' }, at(21))).toBeUndefined();
 });
+
+it('is looked for, and missing for at most two weeks, also after a check by a clock that was years ahead', () => {
+  const ahead = at(4_000).toISOString();
+  expect(isCheckDue({ ...claim, checkedAt: ahead }, at(1))).toBe(true);
+  const stored = { ...claim, checkedAt: ahead, missingSince: ahead, problem: 'no record' };
+  expect(isCheckDue(stored, at(1))).toBe(true);
+  const missing = checkedClaim(stored, { found: false, problem: 'no record' }, at(1))!;
+  expect(missing).toMatchObject({ checkedAt: at(1).toISOString(), missingSince: at(1).toISOString() });
+  expect(checkedClaim(missing, { found: false, problem: 'no record' }, at(15))).toBeUndefined();
+});

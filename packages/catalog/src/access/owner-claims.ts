@@ -49,10 +49,11 @@ export function hasProof(text: string, registry: string, team: string): boolean 
   );
 }
 
-/** Reports whether the proof of a claim must be looked for again. */
+/** Reports whether the proof of a claim must be looked for again: also after a check by a clock that was fast. */
 export function isCheckDue({ checkedAt, missingSince }: OwnerClaimRecord, now: Date): boolean {
   const interval = missingSince === undefined ? RECHECK_MILLISECONDS : RECHECK_MISSING_MILLISECONDS;
-  return now.getTime() - Date.parse(checkedAt) >= interval;
+  const elapsed = now.getTime() - Date.parse(checkedAt);
+  return elapsed < 0 || elapsed >= interval;
 }
 
 /** Returns the claim after a check; undefined if the proof is missing for so long that the claim ends. */
@@ -64,7 +65,8 @@ export function checkedClaim(
   const { missingSince, problem: _, ...rest } = claim;
   const checkedAt = now.toISOString();
   if (outcome.found) return { ...rest, checkedAt };
-  const since = missingSince ?? checkedAt;
+  // What a clock that was fast stored would keep the claim for ever.
+  const since = missingSince !== undefined && missingSince < checkedAt ? missingSince : checkedAt;
   if (now.getTime() - Date.parse(since) >= MISSING_MILLISECONDS) return undefined;
   return { ...rest, checkedAt, ...defined({ missingSince: since, problem: outcome.problem }) };
 }

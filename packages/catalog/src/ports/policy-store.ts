@@ -52,8 +52,8 @@ export interface OwnerClaimReader {
 export interface OwnerClaimStore extends OwnerClaimReader {
   /**
    * Adds the claim to a group, or replaces another one. Rejects with a RevisionConflict if the group has a claim of
-   * another team or time than that, or if the decision is outdated. Without an event, nothing that rules depend on has
-   * changed.
+   * another team or time than that, or one that was checked since, or if the decision is outdated. Without an event,
+   * nothing that rules depend on has changed.
    */
   putOwnerClaim(
     claim: OwnerClaimRecord,
@@ -64,7 +64,7 @@ export interface OwnerClaimStore extends OwnerClaimReader {
       decided?: DecidedThrough;
     },
   ): Promise<void>;
-  /** Deletes a claim. Rejects with a RevisionConflict if the group has none, or another one. */
+  /** Deletes a claim. Rejects with a RevisionConflict if the group has none, another one, or one that was checked since. */
   deleteOwnerClaim(claim: OwnerClaimRecord, event: NewEvent, origin?: Act['origin']): Promise<void>;
 }
 

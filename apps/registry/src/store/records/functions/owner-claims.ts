@@ -8,15 +8,16 @@ import { refuseOutdated } from '../events/decided-through.js';
 import { ownerClaims } from '../schema/owner-claims.js';
 
 const all = query((db) => db.select().from(ownerClaims).orderBy(asc(ownerClaims.group)));
-const one = text<Pick<OwnerClaimRecord, 'team' | 'claimedAt'>>(
-  'SELECT team, claimed_at AS "claimedAt" FROM owner_claim WHERE group_name = :group',
+const one = text<Pick<OwnerClaimRecord, 'team' | 'claimedAt' | 'checkedAt'>>(
+  'SELECT team, claimed_at AS "claimedAt", checked_at AS "checkedAt" FROM owner_claim WHERE group_name = :group',
 );
 export const removeClaimRow = text('DELETE FROM owner_claim WHERE group_name = :group');
 
-/** Looking for a proof takes seconds, in which the claim can be given to another team, or end. */
+/** Looking for a proof takes seconds, in which the claim can be given to another team, end, or be checked by others. */
 function* refuseOther(group: string, expected: OwnerClaimRecord | undefined): Work<void> {
   const found = yield* one.first({ group });
-  if (found?.team === expected?.team && found?.claimedAt === expected?.claimedAt) return;
+  const fields = ['team', 'claimedAt', 'checkedAt'] as const;
+  if (fields.every((field) => found?.[field] === expected?.[field])) return;
   throw new RevisionConflict(`the claim to ${group} has changed`);
 }
 
