@@ -203,9 +203,17 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     ],
     'apps/registry/src/routes/access.test.ts': ['is refused with the ways out, and each of them works'],
   },
+  'A token begins a group of an upstream catalog, whose entries would then be refused': {
+    'apps/registry/src/publish/review-name.test.ts': [
+      'is refused, and waits for an administrator',
+      'is published by the owner of the group, and with a token that names it',
+    ],
+  },
   'A domain changes hands after its team proved it': {
-    'apps/registry/src/owners/owner-claims.test.ts': [
+    'apps/registry/src/owners/owner-checks.test.ts': [
       'is checked every week, warns while the proof is missing, and ends after two weeks',
+    ],
+    'apps/registry/src/owners/owner-claims.test.ts': [
       'moves to another team with its proof, and ends with it',
     ],
   },

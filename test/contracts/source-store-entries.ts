@@ -43,14 +43,23 @@ export function sourceEntriesContract(harness: () => RegistryStoreHarness): void
       expect(await store().upstreamFunctionNames('c', 'example.com')).toEqual([]);
     });
 
-    it('provide every function in order, page by page', async () => {
+    it('provide every function and every group in order, page by page', async () => {
       await apply('c', { a: SOURCE_URL });
       const put = Array.from({ length: 450 }, (_, at) =>
-        entryOf(`K${String(at).padStart(3, '0')}`, undefined, { group: `g${at % 2}.example.com` }),
+        entryOf(`K${String(at).padStart(3, '0')}`, undefined, { group: `g${at % 250}.example.com` }),
       );
       await refresh('c', 'a', put);
       const names = put.map(({ group, kind }) => `${group}/${kind} a`);
       expect(await all('c')).toEqual(names.sort());
+      await apply('d', { a: SOURCE_URL });
+      const removed = [entryOf('Gone', undefined, { group: 'gone.example.com' })];
+      await refresh('d', 'a', [...removed, entryOf('Kept')]);
+      await refresh('d', 'a', [], { removed, at: hours(1) });
+      const groups: string[] = [];
+      for await (const { catalog, group } of store().upstreamGroups()) groups.push(`${catalog} ${group}`);
+      expect(groups).toEqual(
+        [...new Set(put.map(({ group }) => `c ${group}`))].sort().concat('d up.example.com'),
+      );
     });
 
     it('provide replaced entries, the latest first, and none that was removed', async () => {

@@ -1,4 +1,4 @@
-import { PUBLISH_LIMITS } from '@krmhub/catalog';
+import { PUBLISH_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import {
   type ArtifactType,
   type Descriptor,
@@ -51,9 +51,9 @@ export async function publishArtifact(
   {
     tag,
     caller,
-    isAdministrator,
+    token,
     recheck,
-  }: { tag: string; caller: Caller; isAdministrator: () => boolean; recheck: RecheckToken },
+  }: { tag: string; caller: Caller; token: () => TokenRecord; recheck: RecheckToken },
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, caller);
@@ -77,7 +77,7 @@ export async function publishArtifact(
       const published = await refuseUnknown(() =>
         publishOrAttach(deps, name, submission, {
           ...caller,
-          isAdministrator,
+          token,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
           kindFolded: true,

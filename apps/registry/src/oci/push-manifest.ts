@@ -13,7 +13,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { isAdministrator, latestToken, recheckToken } from '../http/auth/authorize.js';
+import { latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
@@ -63,7 +63,7 @@ export async function putManifest(
       {
         tag: reference,
         caller,
-        isAdministrator: () => isAdministrator(deps.access.rules, latestToken(c, token)),
+        token: () => latestToken(c, token),
         recheck,
       },
     );

@@ -114,7 +114,7 @@ it('that lost a private group is not shown it by its catalogs any more, and noth
   const recipe = `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
 metadata: {name: vault}
-spec: {sources: [{name: ours, match: [{group: new.example.com}]}]}
+spec: {sources: [{name: ours, functions: {}}]}
 `;
   expect((await world.registry.send('PUT', '/api/v1/catalogs/vault', recipe)).status).toBeLessThan(300);
   await world.registry.waitForCatalogs();

@@ -7,6 +7,7 @@ import {
   findPredecessor,
   type PublishPlan,
   type ReleaseRecord,
+  type TokenRecord,
   type WorkflowRun,
 } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
@@ -26,8 +27,8 @@ export interface PlanDeps extends ReviewDeps {
 export interface PlanOptions extends Pick<Caller, 'by'> {
   /** The run of a workflow that the token is for. */
   run?: WorkflowRun;
-  /** Whether its token now administers the registry, so that it may publish to every new group. */
-  isAdministrator: () => boolean;
+  /** Returns its token as it is now, which decides whether it may publish to every new group. */
+  token: () => TokenRecord;
   allowBreaking: boolean;
   /** The kind is in lower case, as in repositories. */
   kindFolded?: boolean;
@@ -48,15 +49,13 @@ export async function planRelease(
   deps: PlanDeps,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
-  { by, run, isAdministrator, allowBreaking, kindFolded }: PlanOptions,
+  { by, run, token, allowBreaking, kindFolded }: PlanOptions,
 ): Promise<PlannedRelease> {
   const { store, planner, clock } = deps;
   const { current, kinds, takedowns } = await store.publishState(group, kind);
   const { mediaType } = submission;
   const warnings =
-    current === undefined
-      ? await reviewName(deps, { group, kind, kinds }, { isAdministrator, mediaType })
-      : [];
+    current === undefined ? await reviewName(deps, { group, kind, kinds }, { token, mediaType }) : [];
   const named = releaseReader(store, current);
   const predecessor = findPredecessor(current, release);
   const plan = await planner.plan({

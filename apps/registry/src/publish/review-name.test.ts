@@ -8,6 +8,7 @@ import {
   type TestDefinition,
   type TestRegistry,
 } from '../testing/test-registry.js';
+import { isNameReview } from './review-name.js';
 
 let registry: TestRegistry;
 let publisher: string;
@@ -129,6 +130,20 @@ groups:
     expect(await outcome('widezone.wide-zone.org', ours)).toEqual([201, undefined]);
   });
 
+  it('is refused if it looks like a group of an upstream catalog, whose name is told to those who may read it', async () => {
+    await offer(['shown', 'kpt-functions.dev'], ['vault', 'hidden-vendor.dev']);
+    await applyAccess(registry, 'catalogs: [{pattern: vault, visibility: private}]');
+    const outcome = async (group: string) =>
+      (await put({ group, kind: 'A', release: '1.0.0' })).body.detail?.replace(/:.*/, '');
+    expect(await outcome('kptfunctions.dev')).toBe(
+      'the group "kptfunctions.dev" looks like the group "kpt-functions.dev"',
+    );
+    const teams = 'teams: [{name: ops}]\ncatalogs: [{pattern: vault, visibility: private}]';
+    await applyAccess(registry, teams);
+    publisher = await teamBearer(registry, 'ops');
+    expect(await outcome('hidden-vemdor.dev')).toBe('the group "hidden-vemdor.dev" looks like another group');
+  });
+
   it('is published by an administrator, and the next ones by every token for the group', async () => {
     expect((await put(alike, { authorization: await registry.bearer() })).status).toBe(201);
     expect((await put({ ...alike, release: '2.0.0' })).status).toBe(201);
@@ -144,6 +159,50 @@ groups:
       403,
       expect.stringContaining('looks like the group "zz.last-one.dev"'),
     ]);
+  });
+});
+
+/** Has upstream catalogs with groups. */
+async function offer(...catalogs: [catalog: string, group: string][]): Promise<void> {
+  registry.parts.store.upstreamGroups = async function* () {
+    for (const [catalog, group] of catalogs) yield { catalog, group };
+  };
+}
+
+describe('the first release of a group of an upstream catalog, whose entries it would replace', () => {
+  const theirs = { group: 'fn.vendor.dev', kind: 'SetLabels', release: '1.0.0' };
+  beforeEach(() => offer(['shown', theirs.group], ['vault', 'fn.hidden.dev']));
+
+  it('is refused, and waits for an administrator', async () => {
+    const { status, body } = await put(theirs);
+    expect([status, body.detail]).toEqual([
+      403,
+      'the group "fn.vendor.dev" is that of functions in an upstream catalog',
+    ]);
+    expect(isNameReview(body.detail!, theirs.group)).toBe(true);
+    expect((await put(theirs, { authorization: await registry.bearer() })).status).toBe(201);
+    expect((await put({ ...theirs, release: '2.0.0' })).status).toBe(201);
+  });
+
+  it('is refused as one that looks like another group if the publisher may not read the catalog', async () => {
+    await applyAccess(registry, 'teams: [{name: apps}]\ncatalogs: [{pattern: vault, visibility: private}]');
+    const authorization = await teamBearer(registry, 'apps');
+    const { status, body } = await put({ ...theirs, group: 'fn.hidden.dev' }, { authorization });
+    expect([status, body.detail]).toEqual([403, 'the group "fn.hidden.dev" looks like another group']);
+  });
+
+  it('is published by the owner of the group, and with a token that names it', async () => {
+    await applyAccess(
+      registry,
+      `teams: [{name: vendor}]\ngroups: [{pattern: ${theirs.group}, owner: vendor}]`,
+    );
+    const ours = await teamBearer(registry, 'vendor');
+    expect((await put(theirs, { authorization: ours })).status).toBe(201);
+    const named = { name: 'named', scopes: ['publish'] as const, groups: ['fn.hidden.dev'] };
+    const { secret } = await registry.token({ ...named, scopes: [...named.scopes] });
+    const hidden = { ...theirs, group: 'fn.hidden.dev' };
+    const { status, body } = await put(hidden, { authorization: `Bearer ${secret}` });
+    expect([status, body.detail]).toEqual([201, undefined]);
   });
 });
 

@@ -218,6 +218,8 @@ const GUARDS: Guards = {
     return see.catalog(name) ? filtered(call(name), see.function) : nothing();
   },
   ownedGroups: 'unseen',
+  // A new group must not look like one of them. Which one is told by publish/review-name.ts.
+  upstreamGroups: 'unseen',
   upstreamFunctionNames: (call, sight) => async (name, group) => {
     const see = sight();
     return see.catalog(name) ? (await call(name, group)).filter(see.function) : [];

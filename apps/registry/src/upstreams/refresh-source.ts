@@ -6,7 +6,9 @@ import {
   type FunctionReader,
   folderReading,
   followsRegistryPolicies,
+  type KnownGroup,
   lookAlikeWarnings,
+  ownedNames,
   type PolicyReader,
   type PollOutcome,
   pickReading,
@@ -123,14 +125,19 @@ async function refreshOnce(
   };
 }
 
-/** Returns warnings about a fetched catalog. They name public groups that the registry has now. */
+/** Returns warnings about a fetched catalog. They name public groups that the registry has now, or that have an owner. */
 async function findWarnings(store: RefreshDeps['store'], outcome: PollOutcome): Promise<SourceWarning[]> {
   if (outcome.outcome !== 'fetched') return [];
   const { entries, unchanged = [] } = outcome;
   const groups = [...entries, ...unchanged].map(({ group }) => group);
   const rules = await storedAccess(store);
-  const known = (await store.groups()).filter((group) => rules.visibilityOf(group) === 'public');
-  return lookAlikeWarnings(groups, known);
+  const known = [
+    ...ownedNames(rules.document.groups, rules.claims),
+    ...(await store.groups()).map((group) => ({ group, by: group })),
+  ];
+  const isPublic = ({ group, by }: KnownGroup) =>
+    [group, by].every((name) => rules.visibilityOf(name) === 'public');
+  return lookAlikeWarnings(groups, known.filter(isPublic));
 }
 
 /** Stores the last rendered entries, in one transaction with the refresh unless that is large. */

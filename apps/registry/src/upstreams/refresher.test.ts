@@ -4,6 +4,7 @@ import { REFRESH_LIMITS } from '@krmhub/catalog';
 import { type SnapshotReport, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
+import { applyAccess } from '../testing/access.js';
 import { newKey, type TestKey } from '../testing/signing.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import {
@@ -132,6 +133,40 @@ it('a source with a group that looks like one of the registry has a warning in t
   await refresh();
   await cut();
   expect((await report()).sources![0]).not.toHaveProperty('warnings');
+});
+
+it('a source with groups that look like owned ones without functions, or with an encoded label, has warnings', async () => {
+  await applyAccess(
+    registry,
+    `teams: [{name: platform}]
+groups:
+- {pattern: "*.hidden.exarnple.com", owner: platform, visibility: private}
+- {pattern: "*.up.examp1e.com", owner: platform}`,
+  );
+  const { store } = registry.parts;
+  const at = '2030-01-01T00:00:00.000Z';
+  const claim = { group: 'proved.org', team: 'platform', proof: 'dns' } as const;
+  await store.putOwnerClaim({ ...claim, claimedAt: at, claimedBy: 'ci', checkedAt: at });
+  const groups = ['up.example.com', 'prooved.org', 'xn--exmple-cua.org', 'unlike.net'];
+  const entries = { One: 'first', Two: 'second', Three: 'third', Four: 'fourth' };
+  const text = catalogText(entries).replaceAll('up.example.com', () => groups.shift()!);
+  upstream.files.set(FILE, text);
+  await apply();
+  await cut();
+  const [source] = (await report()).sources!;
+  expect(source!.warnings?.map(({ group, like }) => [group, like])).toEqual([
+    ['up.example.com', '*.up.examp1e.com'],
+    ['prooved.org', 'proved.org'],
+    ['xn--exmple-cua.org', 'xn--exmple-cua.org'],
+  ]);
+  // It is told to those who may read the pattern.
+  await applyAccess(
+    registry,
+    `teams: [{name: platform}]
+groups: [{pattern: "*.up.examp1e.com", owner: platform, visibility: private}]`,
+  );
+  const page = await (await registry.request('/catalogs/ours/report')).text();
+  expect([page.includes('examp1e.com'), page.includes('prooved.org')]).toEqual([false, true]);
 });
 
 describe('a source with defaults', () => {

@@ -66,6 +66,10 @@ describe('a new group', () => {
     ['example-com.net', 'example.com', 'its label "example-com" is example.com without dots'],
     ['functions.examplecom.net', 'example.com', 'its label "examplecom" is example.com without dots'],
     ['fn-example-com.net', 'fn.example.com', 'its label "fn-example-com" is example.com without dots'],
+    ['popularr.co', 'popular.io', 'popularr differs from popular in one character'],
+    ['fn.exanple.co.uk', 'functions.example.com', 'exanple differs from example in one character'],
+    ['examp1e.net', 'example.com', 'examp1e and example look the same'],
+    ['exam-ple.org', 'example.com', 'exam-ple and example look the same'],
     ['dev.kpt', 'kpt.dev', 'it has the same labels in another order'],
   ])('%s looks like %s', (group, known, reason) => {
     expect(reasonFor(group, known)).toContain(reason);
@@ -84,6 +88,8 @@ describe('a new group', () => {
     ['app-us.example.com', 'app-eu.example.com'],
     ['a.com', 'b.com'],
     ['bob.github.io', 'alice.github.io'],
+    ['flex.io', 'flux.dev'],
+    ['examples.internal', 'example.com'],
     ['example.com', 'example.com'],
   ])('%s does not look like %s', (group, known) => {
     expect(reasonFor(group, known)).toBeUndefined();

@@ -24,9 +24,10 @@ interface Name {
   /** The group as it looks, and its domain as it looks, between dots. */
   looks: string;
   domainLooks: string;
-  /** Both without dots and hyphens. */
+  /** Both, and the owner, without dots and hyphens. */
   bare: string;
   bareDomain: string;
+  bareOwner: string;
 }
 
 /**
@@ -48,6 +49,8 @@ const LOOKS: Readonly<Record<string, string>> = {
 const ALIKE = new RegExp(`[${Object.keys(LOOKS).join('')}]`, 'g');
 /** Shorter names have too many neighbors that differ in one character. */
 const MIN_OWNER_LENGTH = 3;
+/** The same for names below different public suffixes: fewer of them are typing errors. */
+const MIN_OWNER_LENGTH_ELSEWHERE = 6;
 const MIN_LABEL_LENGTH = 5;
 /** A shorter name without its dots is a word. */
 const MIN_JOINED_LENGTH = 5;
@@ -73,22 +76,52 @@ export function findEncodedLabel(group: string): string | undefined {
   return group.split('.').find((label) => label.startsWith('xn--'));
 }
 
+/** A group that a new one must not look like. */
+export interface KnownGroup {
+  group: string;
+  /** What names it: the group itself, or the pattern of groups of which it is the domain. */
+  by: string;
+}
+
+/** The part after the last label with a `*`, if it has a dot: a whole group, or `example.com` of `*.example.com`. */
+const DOMAIN_OF_PATTERN = /^(?:.*\*[^.]*\.)?([^*.]+\.[^*]+)$/;
+
+/** Returns the groups that belong to a team, whether or not they have functions: by rules for groups, and by claims. */
+export function ownedNames(
+  rules: readonly { pattern: string; owner?: string }[],
+  claims: readonly { group: string }[],
+): KnownGroup[] {
+  const given = rules.flatMap(({ owner, pattern }) => {
+    const domain = owner === undefined ? undefined : DOMAIN_OF_PATTERN.exec(pattern)?.[1];
+    return domain === undefined ? [] : [{ group: domain, by: pattern }];
+  });
+  return [...claims.map(({ group }) => ({ group, by: group })), ...given];
+}
+
 /** Warnings about one source. */
 const MAX_WARNINGS = 100;
 /** Groups of one source that are compared. */
 const MAX_COMPARED = 1_000;
 
-/** Returns the first warnings about groups of an upstream source that look like a group of this registry. */
-export function lookAlikeWarnings(groups: Iterable<string>, known: readonly string[]): SourceWarning[] {
-  const own = new Set(known);
-  const find = lookAlikeFinder(known);
-  const others = [...new Set(groups)].filter((group) => !own.has(group)).slice(0, MAX_COMPARED);
+/**
+ * Returns the first warnings about groups of an upstream source that look like a group of this registry, or have letters
+ * of another alphabet.
+ */
+export function lookAlikeWarnings(groups: Iterable<string>, known: readonly KnownGroup[]): SourceWarning[] {
+  const names = new Map(known.map(({ group, by }) => [group, by]));
+  const find = lookAlikeFinder([...names.keys()]);
+  const others = [...new Set(groups)].filter((group) => !names.has(group)).slice(0, MAX_COMPARED);
   return others
     .flatMap((group): SourceWarning[] => {
-      const found = find(group);
-      if (found === undefined) return [];
-      const message = `the group ${group} looks like the group ${found.group} of this registry: ${found.reason}`;
-      return [{ code: 'look-alike-group', group, message, like: found.group }];
+      const encoded = findEncodedLabel(group);
+      const found = encoded === undefined ? find(group) : undefined;
+      const like = encoded === undefined ? found && names.get(found.group) : group;
+      if (like === undefined) return [];
+      const message =
+        found === undefined
+          ? `the group ${group} has the label ${encoded}, which encodes letters of another alphabet`
+          : `the group ${group} looks like the group ${like} of this registry: ${found.reason}`;
+      return [{ code: 'look-alike-group', group, message, like }];
     })
     .slice(0, MAX_WARNINGS);
 }
@@ -106,9 +139,16 @@ function describeLikeness(name: Name, other: Name): string | undefined {
   if (name.bareDomain === other.bareDomain) return `${name.domain} and ${other.domain} look the same`;
   // One name below two public suffixes, as example.com and example.co.uk, is not a typing error.
   if (name.owner === other.owner && name.isPublic && other.isPublic) return undefined;
-  const isLong = Math.min(name.owner.length, other.owner.length) >= MIN_OWNER_LENGTH;
-  if (isLong && differsInOne(name.domain, other.domain)) {
+  const length = Math.min(name.owner.length, other.owner.length);
+  if (length >= MIN_OWNER_LENGTH && differsInOne(name.domain, other.domain)) {
     return `${name.domain} differs from ${other.domain} in one character`;
+  }
+  if (name.isPublic && other.isPublic) {
+    // Readers remember the name more than what follows it.
+    if (name.bareOwner === other.bareOwner) return `${name.owner} and ${other.owner} look the same`;
+    if (length >= MIN_OWNER_LENGTH_ELSEWHERE && differsInOne(name.owner, other.owner)) {
+      return `${name.owner} differs from ${other.owner} in one character`;
+    }
   }
   if (name.looks.includes(other.domainLooks)) return `it contains ${other.domain}`;
   if (other.domain.length > MIN_JOINED_LENGTH && name.bare.includes(other.bareDomain)) {
@@ -151,17 +191,19 @@ function readName(text: string): Name {
   const labels = text.split('.');
   const looks = `.${look(text)}.`;
   const domainLooks = domain === null || domain === text ? looks : `.${look(domain)}.`;
+  const owner = domainWithoutSuffix ?? labels[0]!;
   return {
     text,
     labels,
     domain: domain ?? text,
-    owner: domainWithoutSuffix ?? labels[0]!,
+    owner,
     isPublic: isIcann === true || isPrivate === true,
     sorted: [...labels].sort().join('.'),
     looks,
     domainLooks,
     bare: withoutMarks(looks),
     bareDomain: withoutMarks(domainLooks),
+    bareOwner: withoutMarks(look(owner)),
   };
 }
 

@@ -22,6 +22,8 @@ export interface SourceReader {
   ownedGroups(groups?: readonly string[]): Promise<Set<string>>;
   /** Returns the functions of a group in the sources of a catalog, in their spelling, in code unit order. */
   upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
+  /** Yields the groups of the sources of each catalog, by catalog and group in code unit order. */
+  upstreamGroups(): AsyncIterable<{ catalog: string; group: string }>;
   /** Returns when the next entry reaches its minimum age. */
   nextMinimumAgeAt(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
 }

@@ -69,6 +69,10 @@ const namesAfter = text<FunctionName>(
        AND other.kind_folded = one.kind_folded AND other.gone_at IS NULL AND other.kind < one.kind)
    ORDER BY group_name, kind LIMIT ${PAGE}`,
 );
+const groupsAfter = text<{ catalog: string; group: string }>(
+  `SELECT DISTINCT catalog, group_name AS "group" FROM upstream_entry
+   WHERE (catalog, group_name) > (:catalog, :group) AND gone_at IS NULL ORDER BY catalog, group_name LIMIT ${PAGE}`,
+);
 // A group stays with this registry after a takedown of its releases.
 const holding = text<{ held: number }>(
   `SELECT 1 AS held WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
@@ -133,6 +137,17 @@ export function sourceRows(database: Sql): SourceStore {
         return owned;
       }),
     upstreamFunctionNames: (catalog, group) => read(() => namesIn.all({ catalog, group })),
+    async *upstreamGroups() {
+      let after = { catalog: '', group: '' };
+      for (;;) {
+        const page = await read(() => groupsAfter.all(after));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = last;
+        await setImmediate();
+      }
+    },
     advanceCatalogClock: applyMinimumAge(database),
     nextMinimumAgeAt: nextMinimumAge(database),
   };
