@@ -1,8 +1,8 @@
 import type { Owner } from '@krmhub/api/owner-model';
 import { KrmhubError } from '@krmhub/schema/error';
-import { escapeControls } from '@krmhub/schema/text';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from './connection.js';
 
@@ -33,13 +33,23 @@ export async function claimGroup(
   group: string,
   { team, proof, ...options }: ClaimOptions,
 ): Promise<void> {
-  const owner = await (await connect(io, options.registry)).claimGroup(group, { team, proof });
+  const client = await connect(io, options.registry);
+  const owner = await client.claimGroup(group, { team, proof });
   await printData(io, options.output, owner, async () => undefined);
   await printLine(
     io,
     `${group} belongs to the team ${team}: only its tokens, teams with a grant, and administrators`,
   );
   await printLine(io, `can publish in it. Keep the proof: the registry looks for it every week`);
+  // A claim that exists is only checked.
+  if (owner.claimedAt !== owner.checkedAt) return;
+  const { total } = await client.search({ group: [group], limit: 1 });
+  if (total === 0) return;
+  await printWarning(
+    io,
+    `${plural(total, 'function')} of the group may be from others, and what this registry has is now shown as yours: ` +
+      `\`krmhub search --group ${group}\` lists them. Yank what is not yours`,
+  );
 }
 
 /** Throws `untrusted` if the proof is missing. */

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { accessText } from '../../apps/registry/src/testing/access.js';
+import { type NameServer, startNameServer } from '../../apps/registry/src/testing/name-server.js';
+import { definitionText, releasePath } from '../../apps/registry/src/testing/test-registry.js';
+import { ask } from '../interop/servers.js';
+import { krmhubHere } from '../run-here.js';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+const PUBLIC_URL = 'http://registry.example';
+const { folder, remove } = temporaryFolder();
+let names: NameServer;
+let registry: RunningRegistry;
+beforeAll(async () => {
+  names = await startNameServer();
+  const settings = { KRMHUB_PUBLIC_URL: PUBLIC_URL, KRMHUB_DNS_SERVERS: names.address };
+  registry = await startRegistry(`${folder}/data`, settings);
+});
+afterAll(async () => {
+  await registry?.stop();
+  await names?.close();
+  remove();
+});
+
+const put = async (target: string, body: string) => {
+  const headers = { 'content-type': 'application/yaml' };
+  expect((await ask(registry, target, { method: 'PUT', headers, body })).status).toBeLessThan(300);
+};
+
+it('a claim warns of what others published in the group before, which is shown as of the team from then on', async () => {
+  await put('/api/v1/access', accessText('teams: [{name: shop}]'));
+  const claim = async (group: string) => {
+    names.records.set(`_krmhub.${group}`, [`krmhub-owner registry=${PUBLIC_URL} team=shop`]);
+    const args = ['owner', 'claim', group, '--team', 'shop'];
+    const { code, stderr } = await krmhubHere(args, { env: registry.env });
+    return [code, stderr] as const;
+  };
+  const before = { group: 'shop.example.com', kind: 'Before', release: '1.0.0' };
+  await put(releasePath(before), definitionText(before));
+  expect(await claim('shop.example.com')).toEqual([
+    0,
+    expect.stringMatching(
+      /1 function of the group may be from others.*`krmhub search --group shop\.example\.com`/,
+    ),
+  ]);
+  // A claim that exists is only checked.
+  for (const group of ['empty.example.com', before.group])
+    expect(await claim(group)).toEqual([0, expect.not.stringContaining('may be from others')]);
+});
