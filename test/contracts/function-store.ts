@@ -248,6 +248,9 @@ export function functionContract(store: () => RegistryStore): void {
         changes.slice(0, 3).map(({ event }, at) => ({ ...event, sequence: at + 1 })),
       );
       expect((await store().events(3, 100)).map(({ sequence }) => sequence)).toEqual([4, 5, 6, 7]);
+      expect((await store().events(3, 100, 6)).map(({ sequence }) => sequence)).toEqual([4, 5]);
+      expect((await store().events(0, 2, 6)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+      expect(await store().events(5, 100, 6)).toEqual([]);
       expect(await store().events(7, 100)).toEqual([]);
       expect(await store().events(0, 0)).toEqual([]);
       expect(await store().lastEvent()).toBe(7);

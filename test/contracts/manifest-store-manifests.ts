@@ -287,7 +287,14 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
 
   it('lists repositories in code unit order, with `last` and `n`', async () => {
     const names = ['a', 'a-b', 'a.b', 'a/b', 'a_b', 'aa', 'b'];
-    for (const repository of [...names].reverse()) await put(store(), sampleManifest('1'), { repository });
+    const versions = [await store().repositoriesVersion()];
+    for (const repository of [...names].reverse()) {
+      await put(store(), sampleManifest('1'), { repository });
+      versions.push(await store().repositoriesVersion());
+    }
+    expect(new Set(versions).size).toBe(names.length + 1);
+    await put(store(), sampleManifest('2'), { repository: 'a' });
+    expect(await store().repositoriesVersion()).toBe(versions.at(-1));
     expect(await store().repositories('', 100)).toEqual([...names].sort());
     expect(await store().repositories('a/b', 2)).toEqual(['a_b', 'aa']);
     expect(await store().repositories('b', 2)).toEqual([]);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { asActor } from '../../apps/registry/src/http/auth/request-actor.js';
 import { readableStore } from '../../apps/registry/src/store/readable-store.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { changeOf } from './sample-records.js';
 import { cutUpstream } from './sample-upstream.js';
 
 const ADMINISTRATOR: Actor = {
@@ -68,6 +69,113 @@ describe('entries of a catalog that everybody may read', () => {
       }
     },
   );
+});
+
+describe('the list of repositories', () => {
+  const rulesOf = (...patterns: string[]) =>
+    new AccessRules(
+      {
+        ...NO_ACCESS,
+        repositories: patterns.map((pattern) => ({ pattern, visibility: 'private' as const })),
+      },
+      [],
+      patterns.join(),
+    );
+
+  /** A store with these repositories, which counts what is asked of it. */
+  async function openListed(names: string[]) {
+    const store = await openSqliteStore(':memory:');
+    const asked: string[] = [];
+    const repositories: typeof store.repositories = async (after, limit) => {
+      asked.push(`${limit} after ${after}`);
+      return names.filter((name) => name > after).slice(0, limit);
+    };
+    const repositoriesVersion = async () => {
+      asked.push('version');
+      return String(names.length);
+    };
+    return { store: { ...store, repositories, repositoriesVersion }, asked };
+  }
+
+  it('takes the same reads for a page wherever something is hidden', async () => {
+    const names = ['aa', 'bb', 'hidden/one', 'hidden/two', 'mm', 'nn', 'oo'];
+    const { store, asked } = await openListed(names);
+    try {
+      const seen = readableStore(store, { rules: rulesOf('hidden/*') });
+      await seen.repositories('', 1);
+      for (const after of ['', 'a', 'aa', 'bb', 'hidden/a', 'hidden/p', 'hidden/x', 'mm', 'oo', 'z']) {
+        for (const limit of [1, 2, 5, 1_000]) {
+          asked.length = 0;
+          const expected = names.filter((name) => name > after && !name.startsWith('hidden/'));
+          expect(await seen.repositories(after, limit)).toEqual(expected.slice(0, limit));
+          expect(asked).toEqual(['version']);
+        }
+      }
+      expect(await asActor(ADMINISTRATOR, () => seen.repositories('bb', 2))).toEqual(names.slice(2, 4));
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('follows new repositories, rules, and rights', async () => {
+    const names = ['aa', 'bb', 'cc'];
+    const { store } = await openListed(names);
+    try {
+      const access = { rules: rulesOf('bb') };
+      const seen = readableStore(store, access);
+      expect(await seen.repositories('', 9)).toEqual(['aa', 'cc']);
+      names.push('dd');
+      expect(await seen.repositories('', 9)).toEqual(['aa', 'cc', 'dd']);
+      access.rules = rulesOf('cc', 'dd');
+      expect(await seen.repositories('', 9)).toEqual(['aa', 'bb']);
+      const reader: Actor = { ...ADMINISTRATOR, scopes: ['read'], groups: [], repositories: ['cc'] };
+      expect(await asActor(reader, () => seen.repositories('', 9))).toEqual(['aa', 'bb', 'cc']);
+      expect(await seen.repositories('', 9)).toEqual(['aa', 'bb']);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('is read again after it could not be read', async () => {
+    const { store } = await openListed(['aa', 'bb']);
+    try {
+      let isAway = true;
+      const repositories: typeof store.repositories = (after, limit) =>
+        isAway ? Promise.reject(new Error('away')) : store.repositories(after, limit);
+      const seen = readableStore({ ...store, repositories }, { rules: rulesOf('bb') });
+      await expect(seen.repositories('', 9)).rejects.toThrow('away');
+      isAway = false;
+      expect(await seen.repositories('', 9)).toEqual(['aa']);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+it('reads no event after those that are asked for, however many are hidden', async () => {
+  const store = await openSqliteStore(':memory:');
+  const asked: [after: number, before: number | undefined][] = [];
+  const events: typeof store.events = (after, limit, before) => {
+    asked.push([after, before]);
+    return store.events(after, limit, before);
+  };
+  try {
+    for (const [at, group] of ['a', 'b', 'b', 'b', 'a', 'b'].entries())
+      await store.commitFunction(changeOf({ group: `${group}.example.com`, kind: `Fn${at}` }));
+    const groups = [{ pattern: 'b.example.com', visibility: 'private' as const, functions: [] }];
+    const seen = readableStore(
+      { ...store, events },
+      { rules: new AccessRules({ ...NO_ACCESS, groups }, [], 'one') },
+    );
+    const read = async (...[after, limit, before]: Parameters<typeof store.events>) =>
+      (await seen.events(after, limit, before)).map(({ sequence }) => sequence);
+    expect(await read(0, 3, 4)).toEqual([1]);
+    expect(await read(1, 1, 4)).toEqual([]);
+    expect(asked.every(([after, before]) => after < 4 && before === 4)).toBe(true);
+    expect(await read(1, 1)).toEqual([5]);
+  } finally {
+    await store.close();
+  }
 });
 
 it('looks for a blob to mount from a hidden repository as from one that does not exist', async () => {

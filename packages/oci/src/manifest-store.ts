@@ -99,6 +99,8 @@ export interface ManifestReader extends BlobRowReader, UnreferencedFileFinder {
   pushers(repository: string, digest: OciDigest): Promise<string[]>;
   /** Names after `after` in code unit order. */
   repositories(after: string, limit: number): Promise<string[]>;
+  /** Returns a text that differs after repositories were added, or removed, unless it were as many of both. */
+  repositoriesVersion(): Promise<string>;
   blob(repository: string, digest: OciDigest): Promise<RepositoryBlob | undefined>;
   /** Reports whether a manifest of the repository references the digest. */
   isReferenced(repository: string, digest: OciDigest): Promise<boolean>;

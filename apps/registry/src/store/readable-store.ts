@@ -11,15 +11,9 @@ import {
   seenAllFunctions,
 } from './hide-names.js';
 import type { RegistryStore } from './registry-store.js';
-import {
-  seenCatalog,
-  seenEvents,
-  seenPage,
-  seenSnapshot,
-  seenSource,
-  withoutReasons,
-} from './seen-records.js';
+import { seenCatalog, seenEvents, seenSnapshot, seenSource, withoutReasons } from './seen-records.js';
 import { seenFunctions, seenMarks, seenReleases } from './seen-replacements.js';
+import { SeenRepositories } from './seen-repositories.js';
 import { type Sight, sightOf } from './sight.js';
 
 type Methods = { [Name in keyof RegistryStore]: NonNullable<RegistryStore[Name]> };
@@ -105,8 +99,10 @@ const GUARDS: Guards = {
     const found = await call(see.catalog(name) ? name : NO_NAME, serial, functions);
     return found.map((one, at) => (see.function(functions[at]!) ? one : undefined));
   },
-  events: (call, sight, store) => async (after, limit) =>
-    withoutReasons(store, sight(), await seenEvents(store, call, sight(), after, limit)),
+  events: (call, sight, store) => async (after, limit, before) => {
+    const read = (from: number, count: number) => call(from, count, before);
+    return withoutReasons(store, sight(), await seenEvents(store, read, sight(), after, limit));
+  },
   revocations: (call, sight, store) => async (after, limit, digests) => {
     const read: typeof store.events = (from, count) => call(from, count, digests);
     return withoutReasons(store, sight(), await seenEvents(store, read, sight(), after, limit));
@@ -231,10 +227,14 @@ const GUARDS: Guards = {
   tags: ofRepository(undefined),
   referrers: ofRepository([]),
   pushers: ofRepository([]),
-  repositories: (call, sight) => async (after, limit) => {
-    const sees = sight().repository;
-    return seenPage({ read: call, sees, positionOf: (name) => name }, after, limit);
+  repositories: (call, sight, store) => {
+    const seen = new SeenRepositories(store);
+    return async (after, limit) => {
+      const see = sight();
+      return see.everything() ? call(after, limit) : seen.page(see, after, limit);
+    };
   },
+  repositoriesVersion: 'unseen',
   blob: ofRepository(undefined),
   rowBytes: 'unseen',
   isReferenced: ofRepository(false),

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogReader,
   type CatalogRecord,
@@ -13,7 +14,7 @@ import type { Sight } from './sight.js';
 
 /** What records and pages of them have for the actor of a request. */
 
-/** Reads of one batch while hidden items are left out. */
+/** Events of one read while hidden ones are left out. */
 const BATCH = 500;
 
 export function seenCatalog(catalog: CatalogRecord, sight: Sight): CatalogRecord[] {
@@ -67,30 +68,6 @@ export async function withoutReasons(
 }
 
 /** Reads on until a page is full or nothing follows: a short one would look like the last one. */
-export async function seenPage<Item, Position>(
-  {
-    read,
-    sees,
-    positionOf,
-  }: {
-    read(after: Position, limit: number): Promise<Item[]>;
-    sees(item: Item): boolean;
-    positionOf(item: Item): Position;
-  },
-  after: Position,
-  limit: number,
-): Promise<Item[]> {
-  const seen: Item[] = [];
-  let page = await read(after, limit);
-  while (page.length > 0) {
-    seen.push(...page.filter(sees));
-    if (seen.length >= limit) break;
-    // What is hidden can be long, and a client can ask for one item at a time.
-    page = await read(positionOf(page.at(-1)!), Math.max(limit, BATCH));
-  }
-  return seen.slice(0, limit);
-}
-
 export async function seenEvents(
   store: Pick<ServedEntryReader, 'servingCatalogs'>,
   read: (after: number, limit: number) => Promise<Event[]>,
@@ -98,9 +75,16 @@ export async function seenEvents(
   after: number,
   limit: number,
 ): Promise<Event[]> {
-  const sees = (event: Event) => seesEvent(sight, event);
-  const events = await seenPage({ read, sees, positionOf: ({ sequence }) => sequence }, after, limit);
-  return seenMarks(store, events, sight);
+  const seen: Event[] = [];
+  let page = await read(after, limit);
+  while (page.length > 0) {
+    seen.push(...page.filter((event) => seesEvent(sight, event)));
+    if (seen.length >= limit) break;
+    // What is hidden can be long, and a client can ask for one event at a time. Other requests run in between.
+    await setImmediate();
+    page = await read(page.at(-1)!.sequence, Math.max(limit, BATCH));
+  }
+  return seenMarks(store, seen.slice(0, limit), sight);
 }
 
 /** Of an event with a function and a catalog, both must be readable. */

@@ -3,8 +3,8 @@ import type { Event, EventType } from './records.js';
 
 /** Reads events in their order. */
 export interface EventReader {
-  /** Returns events after a sequence, oldest first. */
-  events(after: number, limit: number): Promise<Event[]>;
+  /** Returns events after a sequence, oldest first; with `before`, only those before that one. */
+  events(after: number, limit: number, before?: number): Promise<Event[]>;
   /** Returns the sequence of the newest event; 0 if there is none. */
   lastEvent(): Promise<number>;
 }

@@ -55,7 +55,7 @@ export async function registryEntries(
   let before = Math.min((await store.lastEvent()) + 1, start ?? Number.POSITIVE_INFINITY);
   for (let reads = 0; reads < maxReads && before > 1 && found.length < maxEntries; reads++) {
     const after = Math.max(before - eventsAtOnce - 1, 0);
-    const events = (await store.events(after, eventsAtOnce)).filter(({ sequence }) => sequence < before);
+    const events = await store.events(after, eventsAtOnce, before);
     for (const event of events.reverse()) {
       const one = feedEvent(event);
       if (one !== undefined) found.push({ ...one, sequence: event.sequence });

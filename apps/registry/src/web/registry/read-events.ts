@@ -28,7 +28,7 @@ export async function readEvents(
   let before = start ?? (await store.lastEvent()) + 1;
   for (let reads = 0; reads < LIMITS.maxReads && before > 1; reads += 1) {
     const after = Math.max(before - LIMITS.atOnce - 1, 0);
-    const read = (await store.events(after, LIMITS.atOnce)).filter(({ sequence }) => sequence < before);
+    const read = await store.events(after, LIMITS.atOnce, before);
     for (const event of read.reverse()) {
       if (by !== undefined && event.by !== by) continue;
       events.push(event);

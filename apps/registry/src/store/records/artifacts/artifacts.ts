@@ -131,6 +131,10 @@ const repositoriesAfter = query((db) =>
     .orderBy(asc(repositories.name))
     .limit(sql.placeholder('limit')),
 );
+const countRepositories = text<{ stored: number; deleted: number }>(
+  `SELECT (SELECT count(*) FROM oci_repository) AS stored,
+     (SELECT count(*) FROM catalog WHERE deleted IS NOT NULL) AS deleted`,
+);
 const touch = change((db) =>
   db
     .update(repositoryBlobs)
@@ -199,6 +203,11 @@ export function manifestStore(sql: Sql): ManifestStore {
     repositories: (after, limit) =>
       readOne(function* () {
         return (yield* repositoriesAfter.all({ after, limit })).map(({ name }) => name);
+      }),
+    repositoriesVersion: () =>
+      readOne(function* () {
+        const { stored, deleted } = (yield* countRepositories.first())!;
+        return `${stored} ${deleted}`;
       }),
 
     blob: (name, one) =>

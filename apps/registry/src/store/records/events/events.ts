@@ -6,7 +6,7 @@
 
 import type { Event, EventStore } from '@krmhub/catalog';
 import type { Digest, TakenDownSigner } from '@krmhub/schema';
-import { and, asc, eq, getTableColumns, gt, inArray, max, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, inArray, lt, max, sql } from 'drizzle-orm';
 import type { Sql } from '../../sql/sql.js';
 import { inList, query, text, type Work } from '../../sql/statement.js';
 import { takedownPins } from '../schema/runtime-pins.js';
@@ -21,7 +21,7 @@ const inOrder = query((db) =>
   db
     .select()
     .from(events)
-    .where(gt(events.sequence, sql.placeholder('after')))
+    .where(and(gt(events.sequence, sql.placeholder('after')), lt(events.sequence, sql.placeholder('before'))))
     .orderBy(asc(events.sequence))
     .limit(sql.placeholder('limit')),
 );
@@ -76,9 +76,9 @@ export function eventRows({ read, readOne, durable }: Sql): EventStore {
     return result;
   };
   return {
-    events: (after, limit) =>
+    events: (after, limit, before = Number.MAX_SAFE_INTEGER) =>
       readDurable(function* () {
-        return (yield* inOrder.all({ after, limit: Math.max(0, limit) })).map(withoutEmpty);
+        return (yield* inOrder.all({ after, before, limit: Math.max(0, limit) })).map(withoutEmpty);
       }),
     async revocations(after, limit, digests) {
       const found = await read(() => revocations({ after, limit: Math.max(0, limit), digests }));
