@@ -223,6 +223,12 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'answers an anonymous client as an absent one: %s',
       'answers a token without the right as an absent one: %s',
     ],
+    'test/contracts/readable-store.test.ts': [
+      'takes the same reads for a page wherever something is hidden',
+    ],
+    'test/contracts/hidden-words.test.ts': [
+      'asks as often for a word that only hidden functions have: %s',
+    ],
   },
   'Text that people write names what is private: a recipe, a replacement, or a reason': {
     'packages/catalog/src/access/readable-recipe.test.ts': [
@@ -399,6 +405,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'stops working at once when it is revoked, reported or expired',
     ],
     'test/authorization/revoked-while-waiting.test.ts': ['%s refuses a token that is revoked while it waits'],
+    'test/authorization/revoked-while-checked.test.ts': ['does not store %s'],
   },
   'A key is stolen': {
     'apps/registry/src/publish/trust/bundles.test.ts': [

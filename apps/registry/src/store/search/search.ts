@@ -300,6 +300,8 @@ function readPage(
 ): number[] {
   const { columns, order, text, after } = wanted;
   const { rank, yanked } = columns;
+  // The tiers of functions that the search does not have are not read either.
+  if (hits.length === 0) return [];
   const first = (ids: Uint32Array): number[] => firstBy(ids, limit, order, rank);
   const candidates = () => (after === undefined ? hits : hits.filter(isAfter(after, columns, order)));
   if (text === undefined) return first(candidates());

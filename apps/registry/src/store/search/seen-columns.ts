@@ -33,6 +33,8 @@ export interface SeenColumns extends Omit<SearchColumns, 'facets' | 'idsOf'> {
   /** First pages without a query, and counts of a facet over all functions: many clients start there. */
   pages: Map<string, SearchPage>;
   counts: Map<FacetName, FacetCount[]>;
+  /** How many functions have a word: only the first correction to a word that no function has takes longer. */
+  words: Map<string, number>;
 }
 
 /**
@@ -80,6 +82,7 @@ function viewOf(
     rules,
     pages: new Map<string, SearchPage>(),
     counts: new Map<FacetName, FacetCount[]>(),
+    words: new Map<string, number>(),
   };
   if (actor === undefined && columns.alternatives.size === 0) return all;
   const readable = new Map<string, boolean>();
