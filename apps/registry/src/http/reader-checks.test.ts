@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { hashSecret, newSecret } from './auth/tokens.js';
@@ -84,6 +84,29 @@ it.each([
 it('a slow reader gets everything if nothing changed for it', async () => {
   const { id, secret } = await personalToken();
   expect(await readSlowly(secret, () => confirm(USER.groups), id)).toBe(BYTES.byteLength);
+});
+
+describe('a slow reader of a public blob', () => {
+  const PUBLIC = ACCESS.replace('vault/*, visibility: private', 'other, visibility: private');
+
+  it('gets no more of it after it was hidden, or deleted', async () => {
+    const remove = async () => {
+      const headers = { Authorization: await registry.bearer() };
+      const target = `/v2/${REPOSITORY}/blobs/${DIGEST}`;
+      expect((await registry.request(target, { method: 'DELETE', headers })).status).toBe(202);
+    };
+    for (const change of [() => applyAccess(ACCESS), remove]) {
+      await applyAccess(PUBLIC);
+      await expect(readSlowly('none', change, '')).rejects.toThrow('was changed meanwhile');
+      vi.restoreAllMocks();
+    }
+  });
+
+  it('gets everything if it stays public', async () => {
+    await applyAccess(PUBLIC);
+    const change = () => applyAccess(PUBLIC.replace('other', 'another'));
+    expect(await readSlowly('none', change, '')).toBe(BYTES.byteLength);
+  });
 });
 
 it('documents that are sent in pieces end too, unless everybody may read them', async () => {

@@ -17,6 +17,8 @@ export function readerChecks(c: RegistryContext): () => Promise<CheckedReader | 
   };
 }
 
+const CHANGED = 'what the client may read was changed meanwhile';
+
 /** Returns the bytes of a response. If it is for this client only, they end when the client may not read the same any more. */
 export function checkedPieces(
   c: RegistryContext,
@@ -25,13 +27,38 @@ export function checkedPieces(
   return c.get('isPrivate') === true ? whileSame(readerChecks(c), pieces) : pieces;
 }
 
+/**
+ * Returns what rejects once `isReadable` is false, which is asked from time to time: something public can be hidden, or
+ * deleted, while a client reads it.
+ */
+export function readableChecks(isReadable: () => Promise<boolean>): () => Promise<void> {
+  let checkedAt = performance.now();
+  return async () => {
+    if (performance.now() - checkedAt < SERVER_LIMITS.recheckReaderMilliseconds) return;
+    if (!(await isReadable())) throw new KrmhubError('unauthorized', CHANGED);
+    checkedAt = performance.now();
+  };
+}
+
+/** Returns the bytes of a response to everybody. They end when not everybody may read them any more. */
+export async function* whileReadable(
+  isReadable: () => Promise<boolean>,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const check = readableChecks(isReadable);
+  for await (const piece of pieces) {
+    await check();
+    yield piece;
+  }
+}
+
 async function* whileSame(
   check: ReturnType<typeof readerChecks>,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   for await (const piece of pieces) {
     if ((await check())?.isSame === false) {
-      throw new KrmhubError('unauthorized', 'what the client may read was changed meanwhile');
+      throw new KrmhubError('unauthorized', CHANGED);
     }
     yield piece;
   }

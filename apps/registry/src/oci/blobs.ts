@@ -1,9 +1,18 @@
-import { EMPTY_CONFIG, type OciDigest, OciError, type RepositoryBlob, readRange } from '@krmhub/oci';
+import { ANONYMOUS } from '@krmhub/catalog';
+import {
+  EMPTY_CONFIG,
+  type ManifestReader,
+  type OciDigest,
+  OciError,
+  type RepositoryBlob,
+  readRange,
+} from '@krmhub/oci';
 import { callerOf } from '../http/auth/caller.js';
+import { asActor } from '../http/auth/request-actor.js';
 import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
-import { checkedPieces } from '../http/reader-checks.js';
+import { checkedPieces, whileReadable } from '../http/reader-checks.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { openStoredBlob, type PartReader } from '../store/artifacts/stored-blob.js';
 import { newChange } from './change.js';
@@ -67,8 +76,15 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   c.set('isStream', true);
   const pieces = read({ start, end });
+  const isForAll = () => asActor(ANONYMOUS, () => isStored(deps.store, route));
   const isPublic = deps.repositoryAccess.isPublic(repository);
-  return new Response(toStream(isPublic ? pieces : checkedPieces(c, pieces)), { status, headers });
+  const sent = isPublic ? whileReadable(isForAll, pieces) : checkedPieces(c, pieces);
+  return new Response(toStream(sent), { status, headers });
+}
+
+/** Reports whether a repository has a blob that the client may read. */
+export async function isStored(store: ManifestReader, { repository, digest }: BlobRoute): Promise<boolean> {
+  return (await store.blob(repository, digest)) !== undefined;
 }
 
 /**

@@ -7,10 +7,11 @@ import type { RequestLog } from '../http/auth/request-log.js';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';
+import { readableChecks } from '../http/reader-checks.js';
 import { chooseRequestId, commonHeaders, READ_HEADERS } from '../http/response-headers.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
-import { blobHeaders } from './blobs.js';
+import { blobHeaders, isStored } from './blobs.js';
 import { OCI_TEMPLATES } from './templates.js';
 
 interface Deps {
@@ -47,6 +48,7 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
 
   const send = async (request: IncomingMessage, response: ServerResponse, found: Found): Promise<void> => {
     const { url, digest, range, open } = found;
+    const check = readableChecks(found.isReadable);
     const started = performance.now();
     const requestId = chooseRequestId(request.headers['x-request-id'] as string | undefined);
     const { start, end } = range ?? { start: 0, end: open.size };
@@ -67,8 +69,11 @@ export function sentBlobs(deps: Deps, routes: RequestListener): RequestListener 
         'X-Request-Id': requestId,
       });
       if (open.isRemote) {
-        for await (const piece of open.read(start, end)) await written(response, piece);
-      } else await sendRange(response, open, { start, end }, buffer);
+        for await (const piece of open.read(start, end)) {
+          await check();
+          await written(response, piece);
+        }
+      } else await sendRange(response, open, { start, end }, { buffer, check });
       response.end();
       // An aborted response may still be sending from its buffer.
       if (isBig && free.length < MAX_FREE) free.push(buffer);
@@ -103,6 +108,8 @@ interface Found {
   digest: string;
   range: ByteRange | undefined;
   open: OpenBlob;
+  /** Whether everybody may still read it. */
+  isReadable(): Promise<boolean>;
 }
 
 /**
@@ -124,7 +131,8 @@ async function findBlob(
   const range = readRange(headers.range, row.size);
   if (range === 'unsatisfiable') return undefined;
   const open = await artifacts.open(row.file);
-  if (open?.size === row.size) return { url, digest: route.digest, range, open };
+  const isReadable = () => isStored(store, route);
+  if (open?.size === row.size) return { url, digest: route.digest, range, open, isReadable };
   await open?.close();
   return undefined;
 }
@@ -136,9 +144,10 @@ async function sendRange(
   response: ServerResponse,
   open: OpenBlob,
   { start, end }: ByteRange,
-  buffer: Buffer,
+  { buffer, check }: { buffer: Buffer; check: () => Promise<void> },
 ): Promise<void> {
   for (let at = start; at < end; ) {
+    await check();
     const read = await open.readInto(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
     if (read === 0) throw new Error(`the blob ends after ${at} bytes, expected ${end}`);
     await written(response, buffer.subarray(0, read));
