@@ -96,7 +96,7 @@ const BODIES: Partial<Record<RouteName, Pick<NamedWrite, 'body' | 'type'>>> = {
   },
 };
 
-const BEGINS: ReadonlySet<RouteName> = new Set<RouteName>(['publish', 'attach', 'verifyOwner']);
+const BEGINS: ReadonlySet<RouteName> = new Set<RouteName>(['publish', 'verifyOwner']);
 
 function fill(path: string, letter: string): string {
   const { group, kind, catalog } = namesWith(letter);

@@ -237,6 +237,8 @@ export const SERVER_LIMITS = {
   exportPieceBytes: 65_536,
   /** Time after which a response that is still being sent checks its token again. */
   recheckReaderMilliseconds: 30_000,
+  /** Time after which a change checks its token again before it is stored. */
+  recheckWriterMilliseconds: 1_000,
   /** Time during which an export runs before other work. */
   exportSliceMilliseconds: 5,
   /** Changed functions of a build that other builds wait for. A larger build runs in parallel. */

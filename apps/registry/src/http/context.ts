@@ -98,6 +98,8 @@ export interface RequestVariables {
   recheckToken?: () => Promise<TokenRecord>;
   /** The token of the request, as it was read last. */
   latestToken?: TokenRecord;
+  /** When that was, by `performance.now()`. */
+  tokenReadAt?: number;
   /** Rejects if the token by which the client of a read is known was revoked meanwhile, or has expired. */
   recheckReader?: () => Promise<CheckedReader>;
   /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */

@@ -1,4 +1,4 @@
-import { PUBLISH_LIMITS, type TokenRecord } from '@krmhub/catalog';
+import { PUBLISH_LIMITS } from '@krmhub/catalog';
 import {
   type ArtifactType,
   type Descriptor,
@@ -13,6 +13,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { RecheckToken } from '../publish/function-locks.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
+import type { PublishOptions } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { readBlobBytes } from '../store/artifacts/stored-blob.js';
 import { newChange, withinQuota } from './change.js';
@@ -51,9 +52,9 @@ export async function publishArtifact(
   {
     tag,
     caller,
-    token,
     recheck,
-  }: { tag: string; caller: Caller; token: () => TokenRecord; recheck: RecheckToken },
+    ...options
+  }: { tag: string; caller: Caller; recheck: RecheckToken } & Pick<PublishOptions, 'token' | 'recheckOld'>,
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, caller);
@@ -77,7 +78,7 @@ export async function publishArtifact(
       const published = await refuseUnknown(() =>
         publishOrAttach(deps, name, submission, {
           ...caller,
-          token,
+          ...options,
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
           kindFolded: true,

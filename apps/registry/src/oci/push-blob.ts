@@ -1,7 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
-import { latestToken } from '../http/auth/authorize.js';
+import { latestToken, recheckOldToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
@@ -170,6 +170,7 @@ async function receiveLast(
   await receive(c, deps, { upload, token, isLast: true });
   const { file, size, writer, bytes } = await deps.uploads.verify(upload, digest);
   if (bytes !== undefined) {
+    await recheckOldToken(c)();
     await withinQuota(repository, () =>
       deps.store.addBlob(
         repository,
@@ -185,6 +186,7 @@ async function receiveLast(
       // Durable before the row that names it.
       await writer.commit();
       isStored = true;
+      await recheckOldToken(c)();
       const change = newChange(deps, callerOf(c, token));
       await withinQuota(repository, () =>
         deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),

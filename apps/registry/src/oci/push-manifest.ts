@@ -13,7 +13,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { latestToken, recheckToken } from '../http/auth/authorize.js';
+import { latestToken, recheckOldToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
@@ -39,7 +39,7 @@ export async function putManifest(
   const token = await deps.repositoryAccess.authorize(c, repository, 'push');
   const caller = callerOf(c, token);
   const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
-  const recheck = recheckToken(c);
+  const rechecks = { recheck: recheckToken(c), recheckOld: recheckOldToken(c) };
   const contentType = c.req.header('content-type');
   const pushed = await deps.turns.run(() => checkedManifest(bytes, contentType, reference));
   const { record } = pushed;
@@ -64,13 +64,13 @@ export async function putManifest(
         tag: reference,
         caller,
         token: () => latestToken(c, token),
-        recheck,
+        ...rechecks,
       },
     );
   } else if (
     !(
       kind.of === 'function' &&
-      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, caller, recheck }))
+      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, caller, ...rechecks }))
     )
   ) {
     const change = newChange(deps, caller);

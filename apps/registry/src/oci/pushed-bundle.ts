@@ -90,7 +90,12 @@ export async function attachPushed(
   deps: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
-  { tags, caller, recheck }: { tags: readonly string[]; caller: Caller; recheck: RecheckToken },
+  {
+    tags,
+    caller,
+    recheck,
+    recheckOld,
+  }: { tags: readonly string[]; caller: Caller; recheck: RecheckToken; recheckOld: RecheckToken },
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
@@ -113,7 +118,7 @@ export async function attachPushed(
     try {
       const { outcome } = await refuseUnknown(() =>
         deps.functionLocks.run(name, recheck, () =>
-          attachBundle(deps, name, given, { ...caller, pushed: artifact }),
+          attachBundle(deps, name, given, { ...caller, pushed: artifact, recheckOld }),
         ),
       );
       outcomes.add(outcome);

@@ -26,6 +26,7 @@ import { releaseSummary } from '../http/presentation.js';
 import type { Metrics } from '../metrics.js';
 import type { Artifact } from '../store/artifacts/artifact-store.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
+import type { RecheckToken } from './function-locks.js';
 import { type PlanDeps, type PlanOptions, planRelease } from './plan-release.js';
 import { type StoreDeps, storeRelease } from './store-release.js';
 import type { Submission } from './submission.js';
@@ -41,6 +42,8 @@ export interface PublishOptions extends Caller, PlanOptions {
   dryRun: boolean;
   /** The artifact for the tag of the release; by default one is made. */
   artifact?: Artifact;
+  /** Called before the release is stored: its check can take long. */
+  recheckOld: RecheckToken;
 }
 
 type ReleaseName = FunctionName & { release: string };
@@ -66,7 +69,7 @@ async function publishOnce(
   submission: Submission,
   options: PublishOptions,
 ): Promise<PublishResult> {
-  const { by, origin, dryRun, artifact } = options;
+  const { by, origin, dryRun, artifact, recheckOld } = options;
   const { plan, current, takedowns } = await planRelease(deps, name, submission, options);
   deps.metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
   switch (plan.outcome) {
@@ -80,7 +83,8 @@ async function publishOnce(
       const planned = { change: plan.change, current, takedowns, artifact, by };
       const judged = await judgeSubmission(deps, submission, planned);
       if (!dryRun) {
-        await storeRelease(deps, { ...judged, change: { ...judged.change, origin }, files: plan.files });
+        const change = { ...judged.change, origin };
+        await storeRelease(deps, { ...judged, change, files: plan.files }, recheckOld);
         deps.snapshotBuilder.wake();
       }
       const { release } = judged.change;

@@ -4,6 +4,7 @@ import type { BlobStore, FunctionChange } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.js';
 import type { BytesLock } from '../workers/processes/processes.js';
+import type { RecheckToken } from './function-locks.js';
 
 export interface StoreDeps {
   store: ArtifactStore;
@@ -24,10 +25,14 @@ export interface StoredRelease {
   files: readonly Uint8Array[];
 }
 
-/** Stores a release whole. Rejects with RevisionConflict if the function or the policies have changed meanwhile. */
+/**
+ * Stores a release whole. Rejects with RevisionConflict if the function or the policies have changed meanwhile, and if its
+ * token may not publish it any more.
+ */
 export async function storeRelease(
   { store, blobs, artifacts: artifactBlobs, bytesLock }: StoreDeps,
   { change, artifacts, bundles, files }: StoredRelease,
+  recheckOld: RecheckToken,
 ): Promise<void> {
   const isRow = ({ byteLength }: Uint8Array) => byteLength <= SERVER_LIMITS.maxFileRowBytes;
   await bytesLock.read(async () => {
@@ -36,6 +41,7 @@ export async function storeRelease(
       ...files.filter((file) => !isRow(file)).map((file) => blobs.put(file)),
       ...bundles.map((bundle) => artifactBlobs.put(bundle)),
     ]);
+    await recheckOld();
     await store.commitFunction(change, artifacts, files.filter(isRow));
   });
 }

@@ -1,9 +1,10 @@
 import { ROUTES } from '@krmhub/api/routes';
-import { BUNDLE_LIMITS } from '@krmhub/catalog';
+import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize, recheckToken } from '../http/auth/authorize.js';
+import { authenticate, recheckOldToken, recheckRight, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
+import { changeOfRelease, refuseToAttach } from '../http/auth/yank-right.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -52,10 +53,14 @@ export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
   });
 
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
-    const caller = callerOf(c, await authorize(c, deps, 'publish', params.group, params.kind));
+    const token = await authenticate(c, deps);
+    const refuse = (record: TokenRecord) => refuseToAttach(c, deps, record, params);
+    await refuse(token);
+    recheckRight(c, refuse);
+    const request = { ...callerOf(c, token), recheckOld: recheckOldToken(c) };
     const bytes = await readBundleBody(c);
-    const { release } = await deps.functionLocks.run(params, recheckToken(c), () =>
-      attachBundle(deps, params, { bytes }, caller),
+    const { release } = await changeOfRelease(c, store, params, () =>
+      deps.functionLocks.run(params, recheckToken(c), () => attachBundle(deps, params, { bytes }, request)),
     );
     return c.json(bundleList(trust.policies, release));
   });

@@ -146,6 +146,7 @@ async function begin(
     c.set('signIn', signIn);
     if (problem === undefined) {
       c.set('latestToken', token);
+      c.set('tokenReadAt', performance.now());
       return token;
     }
     const message = `${credentialText(token)} is ${problem.is}`;
@@ -173,6 +174,14 @@ export function recheckRight(c: RegistryContext, refuse: (token: TokenRecord) =>
 export function recheckToken(c: RegistryContext): () => Promise<void> {
   return async () => {
     await c.get('recheckToken')?.();
+  };
+}
+
+/** As `recheckToken`, unless that was a moment ago: for the end of a write, which can take long or wait for others. */
+export function recheckOldToken(c: RegistryContext): () => Promise<void> {
+  return async () => {
+    const age = performance.now() - (c.get('tokenReadAt') ?? 0);
+    if (age >= SERVER_LIMITS.recheckWriterMilliseconds) await recheckToken(c)();
   };
 }
 

@@ -13,6 +13,7 @@ import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { Turns } from '../../workers/locks/turns.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
+import type { RecheckToken } from '../function-locks.js';
 import { concurrentUpdate } from '../publish-release.js';
 import {
   bundleToStore,
@@ -43,14 +44,20 @@ export interface AttachedBundle {
 
 /**
  * Adds a bundle to an existing release. The caller holds the lock of the function. `pushed` is the manifest of a
- * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. Rejects with
- * `untrusted` if the bundle is not evidence.
+ * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. `recheckOld` is called
+ * before the bundle is stored. Rejects with `untrusted` if the bundle is not evidence.
  */
 export async function attachBundle(
   deps: AttachDeps,
   name: FunctionName & { release: string },
   given: SubmittedBundle,
-  { by, origin, pushed, dryRun = false }: Caller & { pushed?: Artifact; dryRun?: boolean },
+  {
+    by,
+    origin,
+    pushed,
+    dryRun = false,
+    recheckOld,
+  }: Caller & { pushed?: Artifact; dryRun?: boolean; recheckOld: RecheckToken },
 ): Promise<AttachedBundle> {
   const attachOnce = async (): Promise<AttachedBundle> => {
     const { fn, release } = await findRelease(deps.store, name);
@@ -62,6 +69,7 @@ export async function attachBundle(
     if (dryRun) return { outcome: 'changed', release: change.release };
     await deps.bytesLock.read(async () => {
       if (planned.blob !== undefined) await deps.artifacts.put(planned.blob);
+      await recheckOld();
       await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
     });
     // A catalog may take the release now that it is signed.
