@@ -9,6 +9,7 @@ import {
   readFile,
   rm,
   stat,
+  symlink,
   utimes,
   writeFile,
 } from 'node:fs/promises';
@@ -68,6 +69,15 @@ describe('blobs', () => {
       expect(await read()).toBeUndefined();
       expect(await files('blobs/sha256')).toEqual([]);
     }
+  });
+
+  it.skipIf(platform() === 'win32')('are read of files only, not of devices without an end', async () => {
+    await mkdir(path.dirname(cache.blobPath(digest)), { recursive: true });
+    await symlink('/dev/zero', cache.blobPath(digest));
+    expect(await cache.blobFile(digest)).toBeUndefined();
+    expect(await cache.readBlob(digest, 1_000)).toBeUndefined();
+    await cache.writeBlob(bytes);
+    expect(await cache.blobFile(digest)).toBe(cache.blobPath(digest));
   });
 
   it('are streamed under a limit, and only with the expected digest', async () => {
@@ -276,6 +286,32 @@ describe('eviction', () => {
     await write('tmp/new', 1, 5);
     await evict(cache.folder, now, limits);
     expect([await files('catalogs'), await files('tmp')]).toEqual([['b.json', 'c.json'], ['new']]);
+  });
+
+  it
+    .skipIf(platform() === 'win32')
+    .each(['tmp', 'private', 'private/origin', 'blobs', 'blobs/sha256', 'catalogs'])(
+    'removes nothing behind the link %s, which a restored cache may have',
+    async (name) => {
+      const home = path.join(folder, 'home');
+      for (const file of ['letters/mail/a', 'letters/b', 'sha256/c', 'd']) {
+        await mkdir(path.dirname(path.join(home, file)), { recursive: true });
+        await writeFile(path.join(home, file), Buffer.alloc(2_000));
+      }
+      const all = await readdir(home, { recursive: true });
+      for (const one of ['.', ...all]) await utimes(path.join(home, one), 1, 1);
+      await mkdir(path.dirname(path.join(cache.folder, name)), { recursive: true });
+      await symlink(home, path.join(cache.folder, name));
+      await evict(cache.folder, now, { ...limits, maxRecords: 0 });
+      expect(await readdir(home, { recursive: true })).toEqual(all);
+    },
+  );
+
+  it('follows a link that is the cache itself', async () => {
+    await write('tmp/old', 1, 2 * 24 * 60);
+    await symlink(cache.folder, path.join(folder, 'link'));
+    await evict(path.join(folder, 'link'), now, limits);
+    expect(await files('tmp')).toEqual([]);
   });
 
   it('happens when a process that wrote ends, and keeps what is read often', async () => {

@@ -116,6 +116,8 @@ export class Cache {
    */
   async blobFile(digest: Digest): Promise<string | undefined> {
     const file = this.blobPath(digest);
+    // A device or a pipe, which a restored cache may have, would be read without an end.
+    if ((await fileSize(file)) === undefined) return undefined;
     try {
       const hash = createHash('sha256');
       for await (const chunk of createReadStream(file)) hash.update(chunk as Uint8Array);

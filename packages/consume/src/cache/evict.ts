@@ -1,4 +1,4 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { CacheLimits } from './limits.js';
 import { RECORD_KINDS } from './record-kinds.js';
@@ -13,8 +13,12 @@ interface CachedFile {
 /**
  * Removes the files that were not used for the longest time, until the cache is small enough. Another process may do
  * the same, or read a file that is removed here: to it the file is missing, and it fetches it again.
+ *
+ * Removes nothing behind a link: a pipeline restores a cache that other jobs can have written, which could name any
+ * folder of the user.
  */
-export async function evict(folder: string, now: Date, limits: CacheLimits): Promise<void> {
+export async function evict(cache: string, now: Date, limits: CacheLimits): Promise<void> {
+  const folder = await realpath(cache);
   const { maxBytes, remainingPart, maxRecords, keptMilliseconds, leftoverMilliseconds } = limits;
   const { privateMilliseconds } = limits;
   const before = (milliseconds: number) => now.getTime() - milliseconds;
@@ -53,12 +57,14 @@ async function listActors(folder: string): Promise<CachedFile[]> {
   return (await Promise.all(origins.map(({ file }) => list(file)))).flat();
 }
 
+/** Lists a folder, whose path has no links; nothing of one that is a link, or below one. */
 async function list(folder: string): Promise<CachedFile[]> {
-  const names = await readdir(folder).catch(() => []);
+  const isReal = (await realpath(folder).catch(() => undefined)) === folder;
+  const names = isReal ? await readdir(folder).catch(() => []) : [];
   const found: CachedFile[] = [];
   for (const name of names) {
     const file = path.join(folder, name);
-    const status = await stat(file).catch(() => undefined);
+    const status = await lstat(file).catch(() => undefined);
     if (status !== undefined) found.push({ file, size: status.size, at: status.mtimeMs });
   }
   return found;
