@@ -13,6 +13,7 @@ import path from 'node:path';
 import { FACET_NAMES } from '@krmhub/schema/facets';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type TestRegistry, testRegistry } from '../../apps/cli/src/testing/command-line.js';
+import { writeKeyFiles } from '../../apps/cli/src/testing/key-files.js';
 import { type RecordingProxy, recordingProxy } from '../../apps/cli/src/testing/recording-proxy.js';
 import { krmhubHere } from '../run-here.js';
 
@@ -187,6 +188,17 @@ describe('a private function and its catalog', () => {
     }
     await login();
     await done([...render, '--frozen']);
+  });
+
+  it('leave no name of theirs in what others read, also with the signers of their releases', async () => {
+    await writeKeyFiles(home, 'team');
+    const options = { env: { KRMHUB_TOKEN: registry.token } };
+    await done(['sign', `${FN}@0.1.0`, '--key', 'team.key'], options);
+    await login();
+    await done(['trust', 'add', 'team', '--group', 'example.com', '--key', 'team.pub']);
+    const args = ['resolve', 'example.com/v1alpha1', 'AddSecret', '-c', catalog()];
+    for (const more of [[], ['--offline']]) expect(await done([...args, ...more])).toContain('signed by');
+    expect(sharedFiles()).toEqual([]);
   });
 
   it('can be pinned, locked, and used with the lock file', async () => {

@@ -20,6 +20,8 @@ interface Served {
   text: string;
   /** Tokens that may read it; undefined for everyone. */
   readers: Set<string> | undefined;
+  /** Where it is. */
+  location?: string;
 }
 
 const documents = new Map<string, Served>();
@@ -38,6 +40,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   else if (served === undefined) response.writeHead(404).end();
   else if (served.readers !== undefined && (token === undefined || !served.readers.has(token)))
     response.writeHead(token === undefined ? 401 : refusal).end();
+  else if (served.location !== undefined) response.writeHead(302, { location: served.location }).end();
   else if (request.headers['if-none-match'] === `"${served.text}"`) response.writeHead(304).end();
   else response.writeHead(200, { etag: `"${served.text}"` }).end(served.text);
 }
@@ -168,6 +171,19 @@ describe('a private document', () => {
     expect(await read(undefined, '/a')).toBe('unauthorized');
     expect(await read(undefined, '/a', true)).toBe('first');
     expect(await read('alice', '/a', true)).toBe('second');
+  });
+
+  it('that another server has, for who was redirected there, is cached for them alone', async () => {
+    set('/signed', 'secret');
+    const elsewhere = origin.replace('127.0.0.1', 'localhost');
+    documents.set('/a', { text: '', readers: new Set(['alice']), location: `${elsewhere}/signed` });
+    for (let round = 0; round < 2; round++) expect(await read('alice', '/a')).toBe('secret');
+    expect(await read('alice', '/a', true)).toBe('secret');
+    for (const other of ['bob', undefined]) expect(await read(other, '/a', true)).toBe('unavailable');
+    expect(await sharedTexts()).not.toContain('secret');
+    documents.set('/a', { text: '', readers: new Set(), location: `${elsewhere}/signed` });
+    expect(await read('alice', '/a')).toBe('not-found');
+    expect(await read('alice', '/a', true)).toBe('unavailable');
   });
 
   it('is looked for only if someone has one of this server, so that no helper is started', async () => {

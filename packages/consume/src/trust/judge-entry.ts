@@ -14,7 +14,6 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { type Trust, verifyBundle } from '@krmhub/signing';
 import type { Cache } from '../cache/cache.js';
-import type { CacheWriter } from '../cache/cache-writer.js';
 import type { DocumentFetcher } from '../cache/fetch-document.js';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { Clock, Environment, WorkingFolder } from '../ports.js';
@@ -27,7 +26,6 @@ import { trustedRoot } from './trusted-root-file.js';
 export interface JudgeContext {
   io: Clock & Environment & WorkingFolder;
   cache: Cache;
-  writer: CacheWriter;
   fetcher: DocumentFetcher;
 }
 
@@ -125,12 +123,11 @@ export async function judgeEntry(
 
 /** Reads every signature of a release, also invalid ones. Offline, those that were read last. */
 async function readBundles(
-  { cache, writer, fetcher }: JudgeContext,
+  { cache, fetcher }: JudgeContext,
   release: RegistryRelease,
 ): Promise<Uint8Array[]> {
-  const record = `${release.registry} ${formatRelease(release)} ${release.definition}`;
   const digests = fetcher.isOffline
-    ? await knownBundles(cache, record, release)
+    ? await knownBundles(fetcher, release)
     : await listBundles(fetcher, release);
   const found: Uint8Array[] = [];
   for (const digest of digests) {
@@ -147,29 +144,39 @@ async function readBundles(
     // Other bytes are a bundle as good as any: only its signature counts. But they are not stored under this digest.
     found.push(bytes);
   }
-  if (!fetcher.isOffline)
-    await writer.write(() => cache.writeRecord('evidence', record, { bundles: digests }));
   return found;
 }
 
+/** Returns the digests of the signatures of a release, and records them for a run without the network. */
 async function listBundles(fetcher: DocumentFetcher, release: RegistryRelease): Promise<Digest[]> {
-  const url = release.registry + fillPath('bundles', release);
-  const { bytes } = await fetcher.fetchBytes({
-    address: { type: 'http', url },
+  const { bytes, store } = await fetcher.fetchBytes({
+    address: bundlesAddress(release),
     maxBytes: RESOLVE_LIMITS.maxListBytes,
   });
   const { bundles } = parseObject(bytes);
   if (!Array.isArray(bundles)) throw untrusted(formatRelease(release), 'its registry lists no signatures');
-  return bundles.slice(0, RESOLVE_LIMITS.maxBundles).flatMap((one: unknown) => {
+  const digests = bundles.slice(0, RESOLVE_LIMITS.maxBundles).flatMap((one: unknown) => {
     const { digest } = (one ?? {}) as { digest?: unknown };
     return typeof digest === 'string' && isDigest(digest) ? [digest] : [];
   });
+  await store.writer.write((to) => to.writeRecord('evidence', evidenceName(release), { bundles: digests }));
+  return digests;
 }
 
-async function knownBundles(cache: Cache, record: string, release: RegistryRelease): Promise<Digest[]> {
-  const { bundles } = (await cache.readRecord('evidence', record, { ofAnyone: true })) ?? {};
-  if (Array.isArray(bundles)) return bundles.filter((one): one is Digest => isDigest(String(one)));
+async function knownBundles(fetcher: DocumentFetcher, release: RegistryRelease): Promise<Digest[]> {
+  for (const cache of await fetcher.caches(bundlesAddress(release))) {
+    const { bundles } = (await cache.readRecord('evidence', evidenceName(release), { ofAnyone: true })) ?? {};
+    if (Array.isArray(bundles)) return bundles.filter((one): one is Digest => isDigest(String(one)));
+  }
   throw untrusted(formatRelease(release), 'its signatures are not in the cache, and --offline is set');
+}
+
+function bundlesAddress(release: RegistryRelease): { type: 'http'; url: string } {
+  return { type: 'http', url: release.registry + fillPath('bundles', release) };
+}
+
+function evidenceName(release: RegistryRelease): string {
+  return `${release.registry} ${formatRelease(release)} ${release.definition}`;
 }
 
 /** Reads an API version of a release; undefined if it has no such version. Throws `untrusted` for other bytes. */

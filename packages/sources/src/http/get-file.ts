@@ -146,6 +146,8 @@ function sendRequest<Result>(
   return exchange(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;
     if (REDIRECTS.includes(status)) {
+      // What another server gives for the target, which may have a signature, is for the same credentials.
+      if (credentials !== undefined) context.sent = credentials;
       return { redirect: redirectTarget(url, status, response.headers.location) };
     }
     if (status !== 200 && !(status === 304 && isConditional)) {
