@@ -468,6 +468,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'test/end-to-end/private-documents.test.ts': [
         'is cached for the actor who read it, and for no one else',
         'is removed after the server refuses it to its reader with %i',
+        'that another server has, for who was redirected there, is cached for them alone',
         'get only what the server gave to everyone, or to them and did not refuse since',
       ],
       'test/end-to-end/private-catalogs.test.ts': [
@@ -482,6 +483,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'with %s are removed, and never returned',
       'that were written on another machine count only where nothing else is known',
       'that were changed, moved, or are of an earlier version are not used',
+      'removes nothing behind the link %s, which a restored cache may have',
     ],
     'apps/cli/src/executable/unpack-program.test.ts': [
       'is unpacked again where a cache of another machine was restored, with changed files and an own marker',
@@ -526,6 +528,8 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'reports why a token is refused, without showing it',
     ],
     'packages/signing/src/private-key.test.ts': ['reports a wrong password without printing it'],
+    'packages/schema/src/diagnostics/hide-passwords.test.ts': ['are hidden in %s'],
+    'apps/cli/src/commands/url-passwords.test.ts': ['is printed by no command, wherever the URL is'],
     'apps/cli/src/commands/sign.test.ts': [
       'are reported if they are missing, invalid, or empty, without printing them',
     ],

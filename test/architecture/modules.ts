@@ -14,7 +14,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     names: [],
     documents: ['defined', 'digests', 'images', 'names'],
     licenses: ['libraries', 'names'],
-    diagnostics: ['names', 'documents'],
+    diagnostics: ['defined', 'names', 'documents'],
     json: ['documents', 'diagnostics'],
     keys: ['defined', 'digests', 'diagnostics'],
     resources: ['defined', 'diagnostics'],

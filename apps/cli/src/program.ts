@@ -4,6 +4,7 @@ import { CREDENTIALS_FILE, configurationFolder } from '@krmhub/consume/files/con
 import type { SnapshotLimits } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { Command, CommanderError } from 'commander';
 import { parseTimeout } from './io/duration.js';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
@@ -134,7 +135,8 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
     })
     .configureOutput({
       writeOut: (text) => void write(io.stdout, text),
-      writeErr: (text) => void write(io.stderr, text),
+      // Usage errors quote arguments.
+      writeErr: (text) => void write(io.stderr, hidePasswords(text)),
       getOutHasColors: () => hasColor(io, io.stdout),
       getErrHasColors: () => hasColor(io, io.stderr),
       getOutHelpWidth: () => terminalWidth(io.stdout),

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { defined } from '@krmhub/schema/defined';
 import type { Diagnostic, Range } from '@krmhub/schema/diagnostic';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { Io } from '../io/io.js';
 import { CONFIG_CODES, type ConfigCode } from './codes.js';
@@ -54,10 +55,11 @@ export class LayerReader {
     this.#remotes.set(fetched, address);
   }
 
-  /** The address of a file that was fetched; undefined for one of this machine. */
+  /** The address of a file that was fetched, without a password; undefined for one of this machine. */
   remoteName(file: string): string | undefined {
     for (const [fetched, address] of this.#remotes) {
-      if (isInOrBelow(file, fetched)) return address(path.relative(fetched, file).split(path.sep).join('/'));
+      if (!isInOrBelow(file, fetched)) continue;
+      return hidePasswords(address(path.relative(fetched, file).split(path.sep).join('/')));
     }
     return undefined;
   }

@@ -1,5 +1,6 @@
 import type { styleText } from 'node:util';
 import type { Diagnostic, Severity } from '@krmhub/schema';
+import { hidePasswords, withoutPasswords } from '@krmhub/schema/hide-passwords';
 import { escapeControls, plural, textWidth } from '@krmhub/schema/text';
 import { type Io, type Output, paint, terminalWidth, write } from './io.js';
 
@@ -59,14 +60,16 @@ function renderDiagnostic(
   lines: readonly string[],
   { width, painted, note }: { width: number; painted: Paint; note: string | undefined },
 ): string {
-  const { code, severity, message, file, path, range, hint } = diagnostic;
+  const { code, severity, message, file, path, range, hint } = withoutPasswords(diagnostic);
   // A later registry can have other severities.
   const color = (COLORS as Partial<Record<string, Color>>)[severity] ?? COLORS.info;
   const head = `${painted(['bold', color], escapeControls(`${severity}[${code}]`))}: ${painted('bold', escapeControls(message))}`;
   const position = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
-  const source = range === undefined ? undefined : lines[range.start.line - 1];
+  const line = range === undefined ? undefined : lines[range.start.line - 1];
+  // As long as the secret, so that the mark is below what it marks.
+  const source = line && hidePasswords(line, (secret) => '*'.repeat(secret.length));
   const gutter = ' '.repeat(range === undefined ? 1 : String(range.start.line).length);
-  const out = [head, `${gutter}${painted('blue', '-->')} ${escapeControls(position)}`];
+  const out = [head, `${gutter}${painted('blue', '-->')} ${escapeControls(hidePasswords(position))}`];
   if (range !== undefined && source !== undefined) {
     const end = range.end.line === range.start.line ? range.end.column : source.length + 1;
     const { text, before, marked } = excerpt(source, range.start.column, end, width - gutter.length - 4);

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { escapeControls } from '@krmhub/schema/text';
 import { type Io, paint, write } from './io.js';
 import { printData } from './print.js';
@@ -9,7 +10,7 @@ export async function printError(io: Io, error: unknown): Promise<void> {
   const label = paint(io, io.stderr, ['bold', 'red'], 'error');
   if (!(error instanceof KrmhubError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    await write(io.stderr, `${label}: internal error in krmhub; please report it\n${text}\n`);
+    await write(io.stderr, `${label}: internal error in krmhub; please report it\n${hidePasswords(text)}\n`);
     return;
   }
   const [first, ...more] = error.message.split('\n').map(escapeControls);
@@ -44,6 +45,6 @@ export function diagnosticLine({ code, severity, message, file, path, range, hin
   const position = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
   const field = path === '' ? '' : ` ${path}:`;
   return escapeControls(
-    `${severity}[${code}] ${position}:${field} ${message}${hint === undefined ? '' : ` (${hint})`}`,
+    `${severity}[${code}] ${hidePasswords(position)}:${field} ${message}${hint === undefined ? '' : ` (${hint})`}`,
   );
 }

@@ -1,3 +1,4 @@
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { type Io, paint, terminalWidth, write, writeData } from './io.js';
 import { type Column, pipeTable, terminalTable } from './table.js';
 
@@ -44,9 +45,9 @@ export async function printTable<Row>(
   await write(io.stdout, `${[bold(io, header!), ...lines].join('\n')}\n`);
 }
 
-/** Prints a line on stderr. */
+/** Prints a line on stderr, without the passwords of URLs. */
 export async function printLine(io: Io, line: string): Promise<void> {
-  await write(io.stderr, `${line}\n`);
+  await write(io.stderr, `${hidePasswords(line)}\n`);
 }
 
 /** Prints a warning on stderr. */

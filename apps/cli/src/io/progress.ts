@@ -1,3 +1,4 @@
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { oneLine, shorten } from '@krmhub/schema/text';
 import { type Io, terminalWidth, writeRaw } from './io.js';
 
@@ -17,7 +18,7 @@ export class Progress {
     if (!this.#shown) return;
     await writeRaw(
       this.#io.stderr,
-      `\r\u001b[2K${shorten(oneLine(line), terminalWidth(this.#io.stderr) - 1)}`,
+      `\r\u001b[2K${shorten(oneLine(hidePasswords(line)), terminalWidth(this.#io.stderr) - 1)}`,
     );
   }
 

@@ -45,5 +45,5 @@ function requestText(request: ClientRequest): string {
 
 /** Returns a URL without user, password, and the values of its query. */
 export function tracedUrl(url: string): string {
-  return url.replace(/\/\/[^/@?#]*@/, '//').replace(/([?&])([^=&#]*=)?[^&#]*/g, '$1$2…');
+  return url.replace(/\/\/[^/?#]*@/, '//').replace(/([?&])([^=&#]*=)?[^&#]*/g, '$1$2…');
 }

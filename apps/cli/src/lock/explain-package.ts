@@ -5,6 +5,7 @@ import { findTakedown, knownRegistries, takenDown, withTakedowns } from '@krmhub
 import type { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { type Diagnostic, hasErrors } from '@krmhub/schema/diagnostic';
+import { withoutPasswords } from '@krmhub/schema/hide-passwords';
 import { shellWord } from '@krmhub/schema/text';
 import { entryRuntime } from '../function-configs/entry-runtime.js';
 import { pinnedCode } from '../function-configs/exec-line.js';
@@ -60,12 +61,13 @@ export async function explainPackage(io: Io, target: string, options: ExplainOpt
     const explanations = await Promise.all(
       resolved.map(async (one, at) => ({ ...(await explain(io, one, options, command)), ...updates[at] })),
     );
-    const data = { path: displayPath(io, target), functions: explanations, problems: diagnostics };
+    const problems = diagnostics.map(withoutPasswords);
+    const data = { path: displayPath(io, target), functions: explanations, problems };
     await printData(io, output, data, async () => {
       const { printExplanations } = await import('./print-explanations.js');
-      await printExplanations(io, explanations, diagnostics);
+      await printExplanations(io, explanations, problems);
     });
-    io.exitCode = exitCode(resolved, diagnostics);
+    io.exitCode = exitCode(resolved, problems);
   } finally {
     await bases.close();
   }

@@ -15,6 +15,7 @@ import type { Digest } from '@krmhub/schema/digest';
 import type { ChangeKind } from '@krmhub/schema/documents/change-kinds';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { compareReleases } from '@krmhub/schema/release';
 import { comparePinned } from '../lock/function-changes.js';
 import {
@@ -47,12 +48,12 @@ export async function judgeFunction(use: FunctionUse, context: JudgeContext): Pr
     return { apiVersion, kind, ...(await judge(use, context)) };
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    const [first, ...others] = catalogs;
-    context.fail(first === undefined ? `${apiVersion} ${kind}` : first.text, error);
+    const [first, ...others] = catalogs.map(({ text }) => hidePasswords(text));
+    context.fail(first ?? `${apiVersion} ${kind}`, error);
     return {
       apiVersion,
       kind,
-      ...defined({ catalog: others.length === 0 ? first?.text : undefined }),
+      ...defined({ catalog: others.length === 0 ? first : undefined }),
       state: 'unknown',
       ...defined({ locked: locked && lockedVersion(locked) }),
       notices: [],

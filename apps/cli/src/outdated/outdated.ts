@@ -13,6 +13,7 @@ import type { Resolution, Resolver, ResolverOptions } from '@krmhub/consume/reso
 import { defined } from '@krmhub/schema/defined';
 import { hasErrors } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
+import { withoutPasswords } from '@krmhub/schema/hide-passwords';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData } from '../io/print.js';
 import { displayPath } from '../lock/display-path.js';
@@ -62,7 +63,7 @@ export async function outdatedPackages(io: Io, target: string, options: Outdated
     entries,
     programs: listed.reduce((sum, { programs }) => sum + programs, 0),
     failures: failures(errors),
-    problems: diagnostics,
+    problems: diagnostics.map(withoutPasswords),
   };
   await printData(io, output, report, async () => {
     const { printOutdated } = await import('./print-outdated.js');

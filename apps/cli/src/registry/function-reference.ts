@@ -2,6 +2,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { Replacement } from '@krmhub/schema/documents/replacement';
 import { KrmhubError } from '@krmhub/schema/error';
 import { isGroup, isKind } from '@krmhub/schema/gvk';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 
 /** A parsed `[GROUP/]KIND[@RELEASE]`. */
 export interface FunctionReference {
@@ -19,6 +20,10 @@ export function parseFunctionReference(
   text: string,
   hint = 'Use GROUP/KIND or GROUP/KIND@RELEASE, for example: example.com/SetLabels@1.2.0',
 ): FunctionReference {
+  // Its parts would be quoted, in which a password is not known as one.
+  const shown = hidePasswords(text);
+  if (shown !== text)
+    throw new KrmhubError('usage', `${JSON.stringify(shown)} is a URL, not a function`, { hint });
   const at = text.indexOf('@');
   const name = at === -1 ? text : text.slice(0, at);
   const release = at === -1 ? undefined : text.slice(at + 1);

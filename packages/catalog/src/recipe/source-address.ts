@@ -1,4 +1,5 @@
 import { defined } from '@krmhub/schema/defined';
+import { isSecretParameter } from '@krmhub/schema/hide-passwords';
 import { parseImageReference } from '@krmhub/schema/image-reference';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { locateCatalog } from '../policy/catalog-url.js';
@@ -28,9 +29,6 @@ const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
 /** Matches a host without percent signs, because git decodes them and passes the host to other programs. */
 const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
 const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
-/** Query parameters that contain credentials. */
-const SECRET_PARAMETER =
-  /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
 const FILE_NAME = /^[^.\\][^\\]*\.(?:ya?ml|json)$/i;
 const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 
@@ -113,7 +111,7 @@ function readHttp(text: string): ReadAddress {
   if (url.username !== '' || url.password !== '') return credentialsProblem();
   if (text.includes('#'))
     return invalid('a URL with a fragment is not supported', 'Remove # and the text after it.');
-  const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
+  const secret = [...url.searchParams.keys()].find(isSecretParameter);
   if (secret !== undefined) return credentialsProblem();
   return { ok: true, address: { type: 'http', url: url.href } };
 }

@@ -134,11 +134,9 @@ function invalidReference(
   reason: string,
   hint: string | undefined,
 ): KrmhubError {
-  // The log of a pipeline gets this message, but no password of the URL.
-  const text = reference.text.replace(/\/\/[^/?#]*@/, '//…@');
   return new KrmhubError(
     'usage',
-    `${describeReference({ ...reference, text })} is not a catalog reference: ${escapeControls(reason)}`,
+    `${describeReference(reference)} is not a catalog reference: ${escapeControls(reason)}`,
     {
       hint:
         hint ??

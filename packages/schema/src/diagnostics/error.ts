@@ -1,5 +1,6 @@
 import type { Takedown } from '../documents/takedown.js';
 import type { Diagnostic } from './diagnostic.js';
+import { hidePasswords, withoutPasswords } from './hide-passwords.js';
 
 /**
  * The codes of failed operations. One table maps them to HTTP status (packages/api/src/problem.ts), and one to exit
@@ -29,7 +30,7 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** An expected failure of an operation. Other errors are internal errors. */
+/** An expected failure of an operation. Other errors are internal errors. It shows no password of a URL. */
 export class KrmhubError extends Error {
   override readonly name = 'KrmhubError';
   readonly code: ErrorCode;
@@ -50,10 +51,10 @@ export class KrmhubError extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(hidePasswords(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.hint = options.hint;
-    this.diagnostics = options.diagnostics ?? [];
+    this.hint = options.hint && hidePasswords(options.hint);
+    this.diagnostics = (options.diagnostics ?? []).map(withoutPasswords);
     this.takedowns = options.takedowns ?? [];
   }
 }

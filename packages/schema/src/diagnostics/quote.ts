@@ -1,4 +1,7 @@
-/** Quotes and shortens text of a document for messages. */
+import { hidePasswords } from './hide-passwords.js';
+
+/** Quotes and shortens text of a document for messages. Hides passwords, which may be cut in two. */
 export function quote(text: string): string {
-  return `"${text.length > 80 ? `${text.slice(0, 79)}…` : text}"`;
+  const shown = hidePasswords(text);
+  return `"${shown.length > 80 ? `${shown.slice(0, 79)}…` : shown}"`;
 }

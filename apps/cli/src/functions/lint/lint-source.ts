@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { type Diagnostic, type LintRuleset, lint } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { withoutPasswords } from '@krmhub/schema/hide-passwords';
 import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
 import { hasOnlyOtherDocuments } from '../../documents/other-documents.js';
 import { STDIN_NAME } from '../../io/read-stdin.js';
@@ -74,7 +75,7 @@ function createReport(
     name,
     skipped: false,
     skippedDocuments,
-    diagnostics,
+    diagnostics: diagnostics.map(withoutPasswords),
     bytes: diagnostics.length === 0 ? undefined : bytes,
   };
 }

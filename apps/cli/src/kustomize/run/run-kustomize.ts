@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { signalGroup } from '@krmhub/functions/process/process-group';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { escapeControls } from '@krmhub/schema/text';
 import { childEnvironment } from '../../io/child-environment.js';
 import { type Io, write, writeData } from '../../io/io.js';
@@ -107,7 +108,7 @@ async function forwardLines(
   if (rest !== '') await pass(rest);
 }
 
-/** Messages of functions are among those of kustomize. */
+/** Messages of functions are among those of kustomize, which quotes the URLs of bases. */
 function printable(text: string): string {
-  return text.replace(/[^\n\t]+/g, escapeControls);
+  return hidePasswords(text.replace(/[^\n\t]+/g, escapeControls));
 }
