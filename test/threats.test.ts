@@ -223,12 +223,8 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
       'answers an anonymous client as an absent one: %s',
       'answers a token without the right as an absent one: %s',
     ],
-    'test/contracts/readable-store.test.ts': [
-      'takes the same reads for a page wherever something is hidden',
-    ],
-    'test/contracts/hidden-words.test.ts': [
-      'asks as often for a word that only hidden functions have: %s',
-    ],
+    'test/contracts/readable-store.test.ts': ['takes the same reads for a page wherever something is hidden'],
+    'test/contracts/hidden-words.test.ts': ['asks as often for a word that only hidden functions have: %s'],
   },
   'Text that people write names what is private: a recipe, a replacement, or a reason': {
     'packages/catalog/src/access/readable-recipe.test.ts': [
