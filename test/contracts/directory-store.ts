@@ -175,11 +175,33 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
     });
   });
 
+  it('a user whom no directory suspends is not taken from it', async () => {
+    const { id, user } = await add('alice');
+    await addGroup('ops', [id]);
+    const before = await store().user(user);
+    await store().releaseUser(user, ACT);
+    expect(await store().user(user)).toEqual(before);
+    await change(id, { isActive: false });
+    await store().releaseUser(user, ACT);
+    const after = await store().user(user);
+    expect([after?.groups, after?.directory, after?.suspendedBy]).toEqual([[], undefined, 'the directory']);
+    expect((await store().directoryUsers(ISSUER, undefined, ALL)).total).toBe(0);
+    const { groups } = await store().directoryGroups(ISSUER, undefined, ALL);
+    expect(groups.map(({ name, size }) => [name, size])).toEqual([['ops', 0]]);
+    await store().releaseUser(user, ACT);
+    await store().releaseUser('00000000-0000-4000-8000-000000000000', ACT);
+    expect(await store().user(user)).toEqual(after);
+  });
+
   describe('users whom a directory removed', () => {
     const limits = { scopes: ['read'], groups: ['*'], repositories: [], createdAt: AT, createdBy: 'a' };
     const ways = {
       'are removed': (id: string) => store().removeDirectoryUser(ISSUER, id, ACT),
       'are another user by a new subject': (id: string) => change(id, { externalId: 'other' }),
+      'are restored without their directory': async (id: string) => {
+        const { user } = (await change(id, { isActive: false }))!;
+        await store().releaseUser(user, ACT);
+      },
     };
 
     it.each(Object.entries(ways))(
@@ -292,8 +314,11 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
     it('refuse members whom the directory did not announce, names twice, and more than the limits', async () => {
       const limits = { maxUsers: 3, maxGroups: 3, maxMembers: 2, maxGroupsOfUser: 2 };
       const [alice, bob, carol] = [await add('a'), await add('b'), await add('c')];
-      const other = await add('a', {}, 'https://other.example.com');
+      const issuer = 'https://other.example.com';
+      const other = await add('a', {}, issuer);
       await refuse(store().addDirectoryUser(ISSUER, fields('d'), limits, ACT), 'too-large');
+      // The directory of an earlier provider cannot remove its users any more.
+      await store().addDirectoryUser(issuer, fields('d'), limits, ACT);
       await refuse(addGroup('ops', [other.id]), 'invalid-request');
       await refuse(addGroup('ops', [alice.id, bob.id, carol.id], limits), 'too-large');
       const ops = await addGroup('ops', [alice.id], limits);
@@ -303,6 +328,7 @@ export function directoryContract(harness: () => Pick<RegistryStoreHarness, 'run
       expect((await store().user(bob.user))?.groups).toEqual([]);
       await addGroup('more', [bob.id], limits);
       await refuse(addGroup('fourth', [], limits), 'too-large');
+      await store().addDirectoryGroup(issuer, group('fourth'), limits, ACT);
       await refuse(
         store().changeDirectoryGroup(ISSUER, ops.id, () => group('web', [alice.id]), limits, ACT),
         'conflict',

@@ -16,7 +16,8 @@ export const UserDetail = User.extend({
   suspendedAt: Time.optional().openapi({ description: 'Absent unless the user is suspended' }),
   suspendedBy: z.string().optional(),
   directory: z.object({ isActive: z.boolean() }).optional().openapi({
-    description: 'What the directory (SCIM) that manages the user says. Absent if none does',
+    description:
+      'What the directory (SCIM) that manages the user says. Absent if none does, or if its identity provider is not the first one of the registry',
   }),
 }).openapi('UserDetail');
 
@@ -54,6 +55,9 @@ export const RestoreUserResult = z
     outcome: z.enum(['restored', 'unchanged']),
     user: UserDetail,
     tokens: z.number().int().openapi({ description: 'Personal tokens that work again' }),
+    problem: z.string().optional().openapi({
+      description: 'Why the user can do nothing yet. Absent if nothing prevents it',
+    }),
   })
   .openapi('RestoreUserResult');
 

@@ -1,4 +1,5 @@
 import type { UserDetail } from '@krmhub/api/model';
+import { scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { beforeAll, expect, it } from 'vitest';
 import { expectEnd, fileRegistry, runTest } from '../testing/command-line.js';
 
@@ -70,4 +71,25 @@ it('suspends and restores a user, and says what ends', async () => {
   expectEnd(await run(['user', 'restore', 'Bob']), 0, 'unchanged: Bob (bob@example.com) is not suspended');
   const { outcome, user } = JSON.parse((await run(['user', 'suspend', 'Bob', '-o', 'json'])).out());
   expect([outcome, user.suspendedBy]).toEqual(['suspended', 'admin']);
+});
+
+it('warns that a user who was restored cannot sign in', async () => {
+  const id = '00000000-0000-4000-8000-000000000001';
+  const user = {
+    ...{ id, issuer: ISSUER, subject: '1', name: 'Carol', groups: [], teams: [] },
+    ...{ createdAt: '2030-01-01T00:00:00.000Z', confirmedAt: '2030-01-01T00:00:00.000Z' },
+  };
+  const problem = `the registry has no identity provider ${ISSUER}, so the user cannot sign in`;
+  const server = await scriptedServer((_, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ outcome: 'restored', user, tokens: 0, problem }));
+  });
+  try {
+    const env = { KRMHUB_REGISTRY: `http://${server.host}`, KRMHUB_TOKEN: registry.token };
+    const io = await runTest(['user', 'restore', id], { env });
+    expectEnd(io, 0, 'restored Carol: 0 personal tokens accepted again\n');
+    expect(io.err()).toContain(`warning: ${problem}\n`);
+  } finally {
+    await server.close();
+  }
 });

@@ -66,7 +66,16 @@ function registerRestore(parent: Command, io: Io): void {
     .summary('End the suspension of a user (admin).')
     .description('End the suspension of a user. The personal tokens work again (admin).')
     .argument('<user>', USER)
-    .addHelpText('after', '\nExample:\n  krmhub user restore alice@example.com')
+    .addHelpText(
+      'after',
+      `
+Whom the directory (SCIM) of the first identity provider suspends, only the
+directory restores. A directory that the registry no longer has suspends for
+good, until this command ends that: the user must sign in then.
+
+Example:
+  krmhub user restore alice@example.com`,
+    )
     .action(async (user: string, options: UserOptions) => {
       const { restoreUser } = await import('../registry/users.js');
       await restoreUser(io, user, options);

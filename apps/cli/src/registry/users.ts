@@ -44,12 +44,13 @@ export async function restoreUser(io: Io, wanted: string, options: UserOptions):
   const client = await connect(io, options.registry);
   const result = await client.restoreUser(await findUser(client, wanted));
   await printData(io, options.output, result, async () => undefined);
-  const { outcome, user, tokens } = result;
+  const { outcome, user, tokens, problem } = result;
   const text =
     outcome === 'unchanged'
       ? `unchanged: ${label(user)} is not suspended`
       : `restored ${label(user)}: ${plural(tokens, 'personal token')} accepted again`;
   await printLine(io, escapeControls(text));
+  if (problem !== undefined) await printLine(io, escapeControls(`warning: ${problem}`));
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -21,7 +21,7 @@ import { defined } from '@krmhub/schema/defined';
 import { suggest } from '@krmhub/schema/suggest';
 import { unknownTeam } from '../http/auth/issue-token.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
-import { tokenProblem, withConfirmedGroups, withCurrentGroups } from '../http/auth/tokens.js';
+import { tokenProblem, userProblem, withConfirmedGroups, withCurrentGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { repositoryObject } from '../store/sight.js';
 
@@ -87,8 +87,8 @@ async function findActor(
         hint: 'Use the ID of a user, as the page of users shows it.',
       });
     }
-    const current = withConfirmedGroups(user, now, config);
-    return { actor: userActor(rules, current), problem: userProblem(user, current) };
+    const actor = userActor(rules, withConfirmedGroups(user, now, config));
+    return { actor, problem: describeUserProblem(user, userProblem(user, now, config)) };
   }
   const tokens = await store.tokens();
   const named = tokens.filter(({ id, name }) => id === text || name === text);
@@ -117,8 +117,18 @@ function nearActor(rules: AccessRules, tokens: readonly TokenRecord[], text: str
   return `Did you mean ${teams.includes(near) ? 'team:' : ''}${near}? `;
 }
 
-function userProblem(user: UserRecord, current: UserRecord): string | undefined {
-  if (user.suspendedAt !== undefined) return 'the user is suspended';
-  if (current === user || user.directory !== undefined) return undefined;
-  return `the user was last confirmed at ${user.confirmedAt}: the groups count again after a sign-in`;
+function describeUserProblem(
+  { confirmedAt }: UserRecord,
+  problem: ReturnType<typeof userProblem>,
+): string | undefined {
+  switch (problem) {
+    case undefined:
+      return undefined;
+    case 'suspended':
+      return 'the user is suspended';
+    case 'no provider':
+      return 'the registry no longer has the identity provider of the user';
+    case 'unconfirmed':
+      return `the user was last confirmed at ${confirmedAt}: the groups count again after a sign-in`;
+  }
 }

@@ -82,8 +82,16 @@ export interface DirectoryLimits {
   maxGroupsOfUser: number;
 }
 
+/** Ends what a directory says that cannot say anything else any more. */
+export interface DirectoryEnder {
+  /**
+   * Ends that a directory manages a user whom it suspended, as if it had removed the user. Does nothing for another user.
+   */
+  releaseUser(user: string, act: Act): Promise<void>;
+}
+
 /** Stores the users of directories. */
-export interface DirectoryUserStore {
+export interface DirectoryUserStore extends DirectoryEnder {
   directoryUser(issuer: string, id: string): Promise<DirectoryUser | undefined>;
   /** Returns users by ID, and how many match. */
   directoryUsers(

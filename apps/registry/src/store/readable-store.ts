@@ -312,6 +312,7 @@ const GUARDS: Guards = {
         'addDirectoryUser',
         'changeDirectoryUser',
         'removeDirectoryUser',
+        'releaseUser',
       ],
       ...[
         'directoryGroup',

@@ -13,13 +13,14 @@ import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
-import { tokenProblem, withOwnGroups } from '../http/auth/tokens.js';
+import { hasProvider, isManaged, tokenProblem, withOwnGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import { fullUser } from '../http/presentation.js';
+import type { DirectoryEnder } from '../store/directory-store.js';
 import type { UserSessions } from '../store/session-store.js';
 
 export interface UserDeps {
-  store: UserStore & TokenReader & UserSessions;
+  store: UserStore & TokenReader & UserSessions & DirectoryEnder;
   access: KnownAccess;
   clock: () => Date;
   config: UserSettings;
@@ -60,19 +61,29 @@ export async function suspendUser(deps: UserDeps, id: string, by: Administrator)
   return { outcome, user: shown(deps, user), ended };
 }
 
-/** Ends the suspension of a user. Rejects with `not-found`, and with `conflict` if the directory suspends the user. */
+/**
+ * Ends the suspension of a user. Rejects with `not-found`, and with `conflict` if the directory suspends the user. The
+ * directory of a provider that is not the first one any more cannot end a suspension, so an administrator does.
+ */
 export async function restoreUser(deps: UserDeps, id: string, caller: Caller): Promise<RestoreUserResult> {
-  const { store, clock } = deps;
+  const { store, clock, config } = deps;
   const before = found(await store.user(id), id);
+  const act = { ...caller, at: clock().toISOString() };
   if (before.directory?.isActive === false) {
-    throw new KrmhubError('conflict', `the directory says that ${before.name} is not active`, {
-      hint: 'Activate the user in the directory, or assign the user to the application there again.',
-    });
+    if (isManaged(before, config)) {
+      throw new KrmhubError('conflict', `the directory says that ${before.name} is not active`, {
+        hint: 'Activate the user in the directory, or assign the user to the application there again. If you stopped using the directory, remove the user with DELETE /scim/v2/Users/ID first, with a token of the scope scim.',
+      });
+    }
+    await store.releaseUser(id, act);
   }
-  const user = found(await store.suspendUser(id, false, { ...caller, at: clock().toISOString() }), id);
+  const user = found(await store.suspendUser(id, false, act), id);
   const outcome = before.suspendedAt === undefined ? 'unchanged' : 'restored';
   const { tokens } = await credentials(deps, id);
-  return { outcome, user: shown(deps, user), tokens };
+  const problem = hasProvider(user, config)
+    ? undefined
+    : `the registry has no identity provider ${user.issuer}, so the user cannot sign in`;
+  return { outcome, user: shown(deps, user), tokens, ...defined({ problem }) };
 }
 
 /** Ends the sessions of a user. Rejects with `not-found`, and with `forbidden` for the account of the administrator. */

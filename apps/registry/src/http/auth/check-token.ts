@@ -7,7 +7,7 @@ import {
   type SignInChecker,
   type SignInState,
 } from './open-sign-in.js';
-import { hashSecret, tokenProblem, withCurrentGroups } from './tokens.js';
+import { hashSecret, isManaged, tokenProblem, withCurrentGroups } from './tokens.js';
 import { isSessionToken, type UserSettings } from './user-session.js';
 
 /** A registry token, as a request names it. */
@@ -45,6 +45,8 @@ export interface CheckDeps {
 }
 
 const HINT_SUSPENDED = 'Ask an administrator of the registry, who can restore the user: krmhub user restore.';
+const HINT_INACTIVE =
+  'Ask who manages the directory of your organization, which says that the user is not active.';
 const HINT_ENDED =
   'Sign in again: krmhub login. On the pages, you can create other tokens after you sign in again.';
 
@@ -81,7 +83,10 @@ function unusable(token: TokenRecord, { clock, config }: CheckDeps): Unusable | 
   const is = tokenProblem(token, clock(), config);
   if (is === undefined) return undefined;
   if (token.signIn?.endedAt !== undefined) return { is, hint: HINT_ENDED };
-  return token.user?.suspendedAt === undefined ? { is } : { is, hint: HINT_SUSPENDED };
+  const { user } = token;
+  if (user?.suspendedAt === undefined) return { is };
+  const isInactive = user.directory?.isActive === false && isManaged(user, config);
+  return { is, hint: isInactive ? HINT_INACTIVE : HINT_SUSPENDED };
 }
 
 /** Returns why a token is not usable by what the provider said, or did not say. */

@@ -51,26 +51,61 @@ function checksum(text: string): string {
 export function tokenProblem(
   { revokedAt, expiresAt, user, signIn: of }: TokenRecord,
   now: Date,
-  { oidcConfirmDays = DEFAULT_CONFIRM_DAYS, signIn }: UserSettings,
+  settings: UserSettings,
 ): string | undefined {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) return 'expired';
   if (of?.endedAt !== undefined) return 'of a sign-in that the identity provider has ended';
-  if (user === undefined) return undefined;
-  if (user.suspendedAt !== undefined) return 'of a suspended user';
+  switch (user && userProblem(user, now, settings)) {
+    case undefined:
+      return undefined;
+    case 'suspended':
+      return 'of a suspended user';
+    case 'no provider':
+      return 'of a user whose identity provider this registry no longer has';
+    case 'unconfirmed': {
+      // The provider is asked at each use.
+      if (of !== undefined) return undefined;
+      const { oidcConfirmDays = DEFAULT_CONFIRM_DAYS } = settings;
+      const time = oidcConfirmDays === 0 ? 'an hour' : plural(oidcConfirmDays, 'day');
+      return `of a user who did not sign in for ${time}: sign in on the pages of the registry`;
+    }
+  }
+}
+
+/** Returns why a user has no rights now, whatever the teams; `unconfirmed` only if the provider cannot be asked. */
+export function userProblem(
+  user: UserRecord,
+  now: Date,
+  settings: UserSettings,
+): 'suspended' | 'no provider' | 'unconfirmed' | undefined {
+  if (user.suspendedAt !== undefined) return 'suspended';
   // Nobody says any more who the users of a removed provider are.
-  if (signIn?.every(({ issuer }) => issuer !== user.issuer) === true)
-    return 'of a user whose identity provider this registry no longer has';
+  if (!hasProvider(user, settings)) return 'no provider';
   // The directory says at once who is not active any more.
-  if (user.directory !== undefined && user.issuer === signIn?.[0]?.issuer) return undefined;
-  // The provider is asked at each use.
-  if (of !== undefined || isConfirmed(user, now, oidcConfirmDays)) return undefined;
-  const time = oidcConfirmDays === 0 ? 'an hour' : plural(oidcConfirmDays, 'day');
-  return `of a user who did not sign in for ${time}: sign in on the pages of the registry`;
+  if (isManaged(user, settings) || isConfirmed(user, now, settings.oidcConfirmDays)) return undefined;
+  return 'unconfirmed';
+}
+
+/** Whether the registry still has the identity provider of a user. */
+export function hasProvider({ issuer }: { issuer: string }, { signIn }: UserSettings): boolean {
+  return signIn === undefined || signIn.some((one) => one.issuer === issuer);
+}
+
+/**
+ * Whether a directory manages a user now. It is behind the first provider: of another one, or one that was removed, no
+ * directory says anything any more.
+ */
+export function isManaged({ directory, issuer }: UserRecord, { signIn }: UserSettings): boolean {
+  return directory !== undefined && (signIn === undefined || signIn[0]?.issuer === issuer);
 }
 
 /** Whether the groups of the last sign-in still count. */
-function isConfirmed({ confirmedAt }: UserRecord, now: Date, oidcConfirmDays: number): boolean {
+function isConfirmed(
+  { confirmedAt }: UserRecord,
+  now: Date,
+  oidcConfirmDays = DEFAULT_CONFIRM_DAYS,
+): boolean {
   const most =
     oidcConfirmDays === 0 ? SERVER_LIMITS.unconfirmedMilliseconds : oidcConfirmDays * MILLISECONDS_PER_DAY;
   return now.getTime() - Date.parse(confirmedAt) <= most;
@@ -90,19 +125,18 @@ export function withCurrentGroups(token: TokenRecord, now: Date, settings: UserS
 
 /** Returns a user with the groups that count now: those of the last sign-in only as long as they are confirmed. */
 export function withConfirmedGroups(user: UserRecord, now: Date, settings: UserSettings): UserRecord {
-  const { oidcConfirmDays = DEFAULT_CONFIRM_DAYS } = settings;
-  const isKnown = isConfirmed(user, now, oidcConfirmDays);
+  const isKnown = isConfirmed(user, now, settings.oidcConfirmDays);
   return withOwnGroups(isKnown ? user : { ...user, groups: user.directory?.groups ?? [] }, settings);
 }
 
 /**
- * Returns a user with groups of no other provider: the operator may have put another one before that of the user since the
- * groups were stored.
+ * Returns a user with groups of no other provider, and no directory: the operator may have put another one before that of
+ * the user since they were stored.
  */
 export function withOwnGroups(user: UserRecord, { signIn }: UserSettings): UserRecord {
-  const { issuer, groups } = user;
-  if (signIn === undefined || signIn[0]?.issuer === issuer) return user;
-  return { ...user, groups: groupsOfOther(issuer, groups) };
+  const { directory: _, ...own } = user;
+  if (signIn === undefined || signIn[0]?.issuer === own.issuer) return user;
+  return { ...own, groups: groupsOfOther(own.issuer, own.groups) };
 }
 
 export interface NewToken {

@@ -2,6 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { UserParameters, UsersQuery } from '@krmhub/api/model';
 import { defined } from '@krmhub/schema/defined';
 import { callerOf } from '../../http/auth/caller.js';
+import { hasProvider } from '../../http/auth/tokens.js';
 import {
   type Administrator,
   listUsers,
@@ -54,7 +55,11 @@ export function userPageRoutes(deps: UserPageDeps, pages: OperatorPages): void {
     const countSessions = async (id: string) =>
       (await store.sessionsOfUser(id)).filter(({ expiresAt }) => expiresAt > now).length;
     const shown = await Promise.all(
-      users.map(async (user) => ({ user, sessions: await countSessions(user.id) })),
+      users.map(async (user) => ({
+        user,
+        sessions: await countSessions(user.id),
+        hasProvider: hasProvider(user, deps.config),
+      })),
     );
     const { q = '', after } = query;
     const body = <UsersPage users={shown} q={q} isFirst={after === undefined} {...defined({ next })} />;

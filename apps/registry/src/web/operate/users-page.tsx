@@ -10,7 +10,12 @@ import { ActionForm } from './action-form.js';
 import { useOperator } from './operator.js';
 
 export interface UsersPageData {
-  users: readonly { user: UserDetail; sessions: number }[];
+  users: readonly {
+    user: UserDetail;
+    sessions: number;
+    /** Whether the registry still has the identity provider of the user. */
+    hasProvider: boolean;
+  }[];
   /** What was searched for. */
   q: string;
   /** ID after which the next page begins; absent at the end. */
@@ -59,7 +64,7 @@ export function UsersPage({ users, q, next, isFirst }: UsersPageData) {
   );
 }
 
-function UserItem({ user, sessions }: UsersPageData['users'][number]) {
+function UserItem({ user, sessions, hasProvider }: UsersPageData['users'][number]) {
   const { at } = useSite();
   const { teams } = user;
   const isOwn = useOperator().token.user?.id === user.id;
@@ -125,8 +130,10 @@ function UserItem({ user, sessions }: UsersPageData['users'][number]) {
         {user.suspendedAt === undefined ? null : (
           <li>
             suspended <Time at={user.suspendedAt} /> by <Text value={user.suspendedBy ?? ''} max={100} />
+            {user.directory?.isActive === false ? ', which alone restores the user' : null}
           </li>
         )}
+        {hasProvider ? null : <li>cannot sign in: the registry no longer has this identity provider</li>}
         <li>
           <a href={at(`/operate/audit?object=${encodeURIComponent(`user/${user.id}`)}`)}>
             what was done

@@ -30,7 +30,7 @@ interface Row extends Omit<DirectoryGroup, 'externalId'> {
 }
 
 const lists = listStatements<Row>(COLUMNS, FROM, { id: 'id', name: 'name_key', externalId: 'external_id' });
-const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_group');
+const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_group WHERE issuer = :issuer');
 const remove = text('DELETE FROM scim_group WHERE id = :id');
 const members = text<DirectoryMember>(
   inList(
@@ -106,7 +106,7 @@ export function directoryGroupRows(database: Sql): Omit<DirectoryStore, keyof Di
     directoryMembers: (groups) => readOne(() => members.all({ groups: JSON.stringify(groups) })),
     addDirectoryGroup: (issuer, group, limits, act) =>
       write(function* () {
-        yield* refuseFull(limits);
+        yield* refuseFull(issuer, limits);
         yield* refuseTaken(issuer, group);
         const id = randomUUID();
         const row = { ...columnsOf(group), id, issuer, createdAt: act.at, changedAt: act.at };
@@ -164,8 +164,8 @@ function columnsOf({ name, externalId }: DirectoryGroupFields) {
   return { name, nameKey: foldCase(name), externalId: externalId ?? null };
 }
 
-function* refuseFull({ maxGroups }: DirectoryLimits): Work<void> {
-  if (Number((yield* countAll.first())!.total) < maxGroups) return;
+function* refuseFull(issuer: string, { maxGroups }: DirectoryLimits): Work<void> {
+  if (Number((yield* countAll.first({ issuer }))!.total) < maxGroups) return;
   throw new KrmhubError('too-large', `the directory has ${maxGroups} groups here, which is the limit`, {
     hint: 'Assign fewer groups to the application in the directory.',
   });

@@ -44,7 +44,7 @@ const lists = listStatements<Row>(COLUMNS, FROM, {
 });
 const byUser = text<{ id: string }>('SELECT id FROM scim_user WHERE user_id = :user');
 const remove = text('DELETE FROM scim_user WHERE id = :id');
-const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_user');
+const countAll = text<{ total: number }>('SELECT count(*) AS total FROM scim_user WHERE issuer = :issuer');
 
 export function directoryUserRows(database: Sql): DirectoryUserStore {
   const { read, readOne } = database;
@@ -60,7 +60,7 @@ export function directoryUserRows(database: Sql): DirectoryUserStore {
       }),
     addDirectoryUser: (issuer, fields, limits, act) =>
       write(function* () {
-        yield* refuseFull(limits);
+        yield* refuseFull(issuer, limits);
         yield* refuseTaken(issuer, fields);
         const id = randomUUID();
         const user = yield* manage(issuer, fields, act);
@@ -95,6 +95,14 @@ export function directoryUserRows(database: Sql): DirectoryUserStore {
         yield* release(current.user, act);
         return true;
       }),
+    releaseUser: (id, act) =>
+      write(function* () {
+        const user = yield* userById.first({ id });
+        if (user === undefined || user.directoryGroups === null || user.directorySuspendedAt === null) return;
+        const entry = yield* byUser.first({ user: id });
+        if (entry !== undefined) yield* remove.run({ id: entry.id });
+        yield* release(id, act);
+      }),
   };
 }
 
@@ -123,8 +131,8 @@ function isSame(current: DirectoryUser, fields: DirectoryUserFields): boolean {
   return text(current) === text(fields);
 }
 
-function* refuseFull({ maxUsers }: DirectoryLimits): Work<void> {
-  if (Number((yield* countAll.first())!.total) < maxUsers) return;
+function* refuseFull(issuer: string, { maxUsers }: DirectoryLimits): Work<void> {
+  if (Number((yield* countAll.first({ issuer }))!.total) < maxUsers) return;
   throw new KrmhubError('too-large', `the directory has ${maxUsers} users here, which is the limit`, {
     hint: 'Assign fewer users to the application in the directory.',
   });
