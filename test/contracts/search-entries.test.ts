@@ -10,6 +10,7 @@ import type { Sql } from '../../apps/registry/src/store/sql/sql.js';
 import { text } from '../../apps/registry/src/store/sql/statement.js';
 import { openConnection } from '../../apps/registry/src/store/sqlite/connection.js';
 import { createStore } from '../../apps/registry/src/store/sqlite/store.js';
+import { AT, changeOf } from './sample-records.js';
 import { cutUpstream, type SamplePlace } from './sample-upstream.js';
 
 /** A function has a row in search for each different entry in a catalog: one step of search has a limited number. */
@@ -72,6 +73,50 @@ it('includes with a commit what earlier snapshots of other catalogs left, up to 
   expect(await sql.read(() => text<{ behind: number }>(isBehind).first())).toEqual({ behind: 1 });
   await store.synchronizeSearch();
   expect(await sql.read(() => text<{ behind: number }>(isBehind).first())).toEqual({ behind: 0 });
+});
+
+it('includes some of them with the takedown of the last release, and the others when it is synchronized', async () => {
+  await cutAll(['Shared', 'Other']);
+  const change = changeOf({ group: GROUP, kind: 'Shared' });
+  await store.commitFunction(change);
+  const count = async (of: string) => Number((await sql.read(() => text<{ n: number }>(of).first()))!.n);
+  const rows = () => count(`SELECT count(*) AS n FROM upstream_function WHERE kind = 'Shared'`);
+  const behind = () =>
+    count(`SELECT count(*) AS n FROM catalog WHERE searched_serial <
+      (SELECT max(serial) FROM snapshot WHERE catalog = name)`);
+  expect([await rows(), await behind()]).toEqual([0, 0]);
+  const found = async () =>
+    (await store.search({ limit: 9, kind: ['Shared'] })).items.map(({ description, release }) => [
+      description,
+      release,
+    ]);
+  const takedown = {
+    ...{ group: GROUP, kind: 'Shared', expectedRevision: 1 },
+    takedowns: [
+      {
+        ...{ group: GROUP, kind: 'Shared', release: change.release.release, digest: change.release.digest },
+        ...{ at: AT, by: 'root', reason: 'bad' },
+      },
+    ],
+  };
+  await store.commitTakedown(takedown, { dryRun: true });
+  expect([await rows(), await behind()]).toEqual([0, 0]);
+  await store.commitTakedown(takedown);
+  expect(await rows()).toBe(5);
+  expect(await behind()).toBe(1);
+  expect(await found()).toEqual([['The Shared of c00.', undefined]]);
+  // A process that is killed continues at the next start.
+  await store.close();
+  const connection = openConnection(path.join(folder, 'registry.db'));
+  ({ sql } = connection);
+  store = createStore(connection);
+  await store.synchronizeSearch();
+  expect([await rows(), await behind()]).toEqual([CATALOGS.length, 0]);
+  expect(await found()).toEqual([['The Shared of c00.', undefined]]);
+  for (const catalog of CATALOGS) {
+    const query = { limit: 9, catalog: [catalog], sort: 'name' } as const;
+    expect((await store.search(query)).items.map(({ kind }) => kind)).toEqual(['Other', 'Shared']);
+  }
 });
 
 it('fills an index in another file with a limited number of entries in a transaction', async () => {

@@ -20,8 +20,11 @@ export interface SearchIndex {
   takeOver(group: string, kind: string): Work<void>;
   /** An id that no function has. */
   newId(): Work<number>;
-  /** Without a release, an upstream catalog can provide the name again. */
-  refresh(group: string, kind: string): Work<unknown>;
+  /**
+   * A release of a function was taken down: without any, upstream catalogs can provide the name again.
+   * `synchronizeSearch` includes what this does not.
+   */
+  takenDown(group: string, kind: string): Work<void>;
   /** A catalog has a new snapshot, whose entry rows are stored. `synchronizeSearch` includes what this does not. */
   snapshotCommitted(snapshot: SnapshotRecord): Work<void>;
 }

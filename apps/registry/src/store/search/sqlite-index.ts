@@ -2,8 +2,8 @@ import type { ReleaseWords } from '@krmhub/catalog';
 import { text } from '../sql/statement.js';
 import { removeText, writeText } from './rows.js';
 import type { SearchIndex } from './search-index.js';
-import { snapshotCommitted } from './synchronize.js';
-import { newId, refresh, takeOver } from './upstream-rows.js';
+import { snapshotCommitted, takenDown } from './synchronize.js';
+import { newId, takeOver } from './upstream-rows.js';
 
 const selectWords = text<ReleaseWords>(
   `SELECT release_words.fields, release_words.readme FROM release JOIN release_words ON release_words.release = release.id
@@ -20,6 +20,6 @@ export const sqliteIndex: SearchIndex = {
   remove: removeText,
   takeOver,
   newId,
-  refresh,
+  takenDown,
   snapshotCommitted,
 };

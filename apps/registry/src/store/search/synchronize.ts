@@ -6,13 +6,14 @@
  * A row is made from the entry in a newest snapshot. A few changes are written with the build, many after it in short
  * transactions. A catalog records the serial that search includes, so an interrupted synchronization continues. A
  * publish takes over the name, whatever the case of its kind. After the last takedown, a catalog whose `match` names
- * the group can have it again.
+ * the group can have it again: of many entries, the takedown writes some, and counts a catalog with the name as not
+ * searched since then.
  */
 
 import { setTimeout } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
-import { IS_UPSTREAM } from '../records/snapshots/served-entries.js';
+import { FIRST_UPSTREAM_PLACE, IS_UPSTREAM } from '../records/snapshots/served-entries.js';
 import { text, type Work } from '../sql/statement.js';
 import type { SyncSql } from '../sqlite/sqlite-sql.js';
 import { refresh } from './upstream-rows.js';
@@ -48,6 +49,10 @@ const concerned = text<{ found: 0 | 1 }>(
      SELECT 1 FROM catalog_function AS place
      WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM.sqlite}) AS found`,
 );
+const searchAgain = text(
+  `UPDATE catalog SET searched_serial = min(searched_serial, shown.from_serial - 1)
+   FROM (${FIRST_UPSTREAM_PLACE.sqlite}) AS shown WHERE catalog.name = shown.catalog`,
+);
 const behind = text<Behind>(
   `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
      (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
@@ -70,6 +75,12 @@ export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<vo
     }
   }
   yield* mark.run({ catalog, serial });
+}
+
+/** Updates search in the transaction that takes a release of a function down: the last one frees the name. */
+export function* takenDown(group: string, kind: string): Work<void> {
+  if ((yield* refresh(group, kind, ENTRIES_AT_ONCE)) < ENTRIES_AT_ONCE) return;
+  yield* searchAgain.run({ group, kindFolded: kind.toLowerCase() });
 }
 
 export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchronizeSearch'] {

@@ -33,6 +33,13 @@ function ofFunction(columns: string): Both {
 /** SQL of the entries of an upstream function in the newest snapshots. */
 export const UPSTREAM_ENTRIES = ofFunction('entry');
 
+const firstUpstreamPlace = ofFunction('catalog, from_serial');
+/** SQL of the displayed row of an upstream function in the newest snapshots. */
+export const FIRST_UPSTREAM_PLACE: Both = {
+  sqlite: `${firstUpstreamPlace.sqlite} LIMIT 1`,
+  postgres: `${firstUpstreamPlace.postgres} LIMIT 1`,
+};
+
 interface ServedRow extends Omit<ServedEntry, 'versions'> {
   /** JSON. */
   versions: string;

@@ -108,7 +108,7 @@ function* apply(change: FunctionTakedown, search: SearchIndex): Work<TakedownRes
   for (const digest of digests) yield* removeUnnamedFile(digest);
   if (current !== undefined) yield* updateFunction(current.id, change, revision, search);
   const withdrawn = yield* withdrawEntries(change);
-  yield* search.refresh(group, kind);
+  yield* search.takenDown(group, kind);
   for (const snapshot of withdrawn) {
     const { at, by, reason } = change.takedowns[0]!;
     events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });

@@ -14,6 +14,6 @@ export const followedIndex: SearchIndex = {
   *newId() {
     return newNumber('function');
   },
-  *refresh() {},
+  *takenDown() {},
   *snapshotCommitted() {},
 };
