@@ -223,7 +223,7 @@ function unavailable(issuer: string, problem = 'it was asked less than a minute 
 }
 
 /** Reads a JSON Web Key Set (RFC 7517, section 5) with public keys for signatures. Throws an Error. */
-export function readKeys(value: JsonValue, max = MAX_KEYS): JSONWebKeySet {
+export function readKeys(value: JsonValue, max = MAX_KEYS): { keys: NamedKey[] } {
   const keys = isObject(value) && Array.isArray(value.keys) ? value.keys : undefined;
   if (keys === undefined) throw new Error('it is not a JSON Web Key Set');
   if (keys.length > max) throw new Error(`it has ${keys.length} keys; the limit is ${max}`);
@@ -246,7 +246,7 @@ export function readKeys(value: JsonValue, max = MAX_KEYS): JSONWebKeySet {
 export function storedKeys(text: string): string {
   const { keys } = readKeys(JSON.parse(text) as JsonValue, MAX_GIVEN_KEYS);
   if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw new Error('two keys have the same `kid`');
-  const stored = JSON.stringify({ keys: keys.map(onlyNumbers) });
+  const stored = JSON.stringify({ keys: keys.map((key) => publicJwk(importPublicKey(key), key.kid)) });
   if (stored.length <= MAX_GIVEN_LENGTH) return stored;
   throw new Error(`its keys have ${stored.length} characters; the limit is ${MAX_GIVEN_LENGTH}`);
 }
@@ -257,22 +257,21 @@ export function givenKeys(text: string, id: string): JsonValue[] {
   return keys.filter((key) => isObject(key) && key.kid === id);
 }
 
-/** Checks a key that an owner gave. Returns undefined for one that can verify no token. */
-export function checkedKey(key: JsonValue): JWK | undefined {
-  return usableKeys([key]).map(onlyNumbers)[0];
+/** Checks a key that an owner gave, or an issuer serves. Returns undefined for one that can verify no token. */
+export function checkedKey(key: JsonValue): KeyObject | undefined {
+  if (!isObject(key) || typeof key.kid !== 'string' || key.kid.length > MAX_ID_LENGTH) return undefined;
+  return signingKey(key as unknown as JWK);
 }
 
-/** What else an owner wrote, such as `alg`, would limit the key for other publishers that have it. */
-const onlyNumbers = (key: JWK) =>
-  ({ ...importPublicKey(key).export({ format: 'jwk' }), kid: key.kid }) as JWK;
+/** Returns a key without what else an owner wrote, such as `alg`, which would limit it for other publishers that have it. */
+export function publicJwk(key: KeyObject, kid: string): JWK {
+  return { ...key.export({ format: 'jwk' }), kid } as JWK;
+}
 
-function usableKeys(keys: readonly JsonValue[]): JWK[] {
-  const isUsable = (key: JsonValue) =>
-    isObject(key) &&
-    typeof key.kid === 'string' &&
-    key.kid.length <= MAX_ID_LENGTH &&
-    isSigningKey(key as unknown as JWK);
-  return keys.filter(isUsable) as unknown as JWK[];
+type NamedKey = JWK & { kid: string };
+
+function usableKeys(keys: readonly JsonValue[]): NamedKey[] {
+  return keys.filter((key) => checkedKey(key) !== undefined) as unknown as NamedKey[];
 }
 
 /** Returns a public key of a set. Throws for one that is not valid. */
@@ -280,15 +279,17 @@ export function importPublicKey(key: JWK): KeyObject {
   return createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
 }
 
-/** Reports whether a key can verify RS256 or ES256 (RFC 7518, sections 3.3 and 3.4). */
-function isSigningKey(key: JWK): boolean {
-  if (key.use !== undefined && key.use !== 'sig') return false;
+/** Returns a key that can verify RS256 or ES256 (RFC 7518, sections 3.3 and 3.4). */
+function signingKey(key: JWK): KeyObject | undefined {
+  if (key.use !== undefined && key.use !== 'sig') return undefined;
   try {
-    const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = importPublicKey(key);
-    if (type !== 'rsa') return details.namedCurve === 'prime256v1';
+    const imported = importPublicKey(key);
+    const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = imported;
+    if (type !== 'rsa') return details.namedCurve === 'prime256v1' ? imported : undefined;
     const { modulusLength: bits = 0, publicExponent: exponent = 0n } = details;
-    return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS && exponent > 1n && exponent <= MAX_RSA_EXPONENT;
+    const isUsual = bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS;
+    return isUsual && exponent > 1n && exponent <= MAX_RSA_EXPONENT ? imported : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -23,7 +23,8 @@ import {
   type JWK,
   jwtVerify,
 } from 'jose';
-import { checkedKey, givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
+import { ALGORITHMS, findSigners } from './given-signers.js';
+import { givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
 import { type DecidedPublisher, describeClaimedWorkflow, describeRefusal } from './publisher-rights.js';
 import { formProblem, isText, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
 
@@ -41,7 +42,6 @@ const MAX_KEYS_OF_GROUP = 3;
 /** Publishers with keys, and different keys, of a token that names no group. */
 const MAX_KEYED = 1_000;
 const MAX_KEYS = 50;
-const ALGORITHMS = ['RS256', 'ES256'];
 const HINT_GROUPS = 'Name what it will publish, as krmhub publish does: `groups`.';
 
 /** A token of a provider whose signature, audience, and time were verified. */
@@ -85,14 +85,15 @@ interface VerifyContext {
  * shows only to the source that they name; all other answers depend on what the issuer serves.
  */
 export async function verifyIdentityToken(text: string, context: VerifyContext): Promise<IdentityToken> {
-  const { issuer, keyId } = readUnverified(text);
+  const unverified = readUnverified(text);
+  const { issuer, keyId } = unverified;
   const teams = await context.issuerTeams(issuer);
   if (teams.length === 0) {
     const hint = `An owner of the group adds the workflow: krmhub publisher add ${context.groups?.[0] ?? 'GROUP'}, with --issuer for a server of your own. See \`krmhub help trusted-publishing\`.`;
     throw refused(`no trusted publisher has the issuer ${JSON.stringify(shortClaim(issuer))}`, hint);
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
-  const { given, own } = await givenSigner(text, { issuer, keyId }, context);
+  const { given, own } = await givenSigner(text, unverified, context);
   const decided = given === undefined ? [] : await context.decide(given.publishers, given.claims);
   const compared = decided.map((one) => ({
     publisher: one.publisher,
@@ -153,7 +154,14 @@ function signedDigest(token: string): string {
   return `content ${sha256(Buffer.from(token.slice(0, token.lastIndexOf('.'))))}`;
 }
 
-function readUnverified(token: string): { issuer: string; keyId: string } {
+/** What a token says of itself. */
+interface Unverified {
+  issuer: string;
+  keyId: string;
+  algorithm: string;
+}
+
+function readUnverified(token: string): Unverified {
   if (token.length > MAX_LENGTH) {
     throw refused(`the token has ${token.length} characters; the limit is ${MAX_LENGTH}`);
   }
@@ -162,10 +170,10 @@ function readUnverified(token: string): { issuer: string; keyId: string } {
     const { iss } = decodeJwt(token);
     if (typeof iss !== 'string') throw refused('the token has no claim "iss"');
     if (typeof kid !== 'string') throw refused('the header of the token has no "kid"');
-    if (typeof alg !== 'string' || !ALGORITHMS.includes(alg)) {
+    if (typeof alg !== 'string' || !ALGORITHMS.some((known) => known === alg)) {
       throw refused(`the token is signed with ${JSON.stringify(alg)}, not with ${ALGORITHMS.join(' or ')}`);
     }
-    return { issuer: iss, keyId: kid };
+    return { issuer: iss, keyId: kid, algorithm: alg };
   } catch (error) {
     if (error instanceof KrmhubError) throw error;
     throw refused('it is not a JSON Web Token', 'Send the token as your CI provider returns it.');
@@ -178,43 +186,38 @@ interface Signer {
   publishers: readonly TrustedPublisher[];
 }
 
-/** A key that owners gave, and the publishers for which it counts. */
-type GivenKey = Omit<Signer, 'claims'>;
+/** A key that owners gave, not checked, and the publishers for which it counts. */
+interface GivenKey {
+  given: JsonValue;
+  publishers: TrustedPublisher[];
+}
 
 /** Returns the keys with an ID that owners gave: each that is checked costs time. */
 function candidates(
   wanted: readonly TrustedPublisher[],
-  { issuer, keyId }: { issuer: string; keyId: string },
+  { issuer, keyId }: Unverified,
   isLimited: boolean,
 ): GivenKey[] {
   const refuseMany = () => {
     throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
   };
   if (isLimited && wanted.filter(({ keys }) => keys !== undefined).length > MAX_KEYED) refuseMany();
-  const found = new Map<string, { key: JsonValue; publishers: TrustedPublisher[] }>();
+  const found = new Map<string, GivenKey>();
   const ofGroups = new Map<string, Set<string>>();
   for (const publisher of wanted) {
     const { group, keys } = publisher;
-    for (const key of keys === undefined ? [] : givenKeys(keys, keyId)) {
-      const text = JSON.stringify(key);
+    for (const given of keys === undefined ? [] : givenKeys(keys, keyId)) {
+      const text = JSON.stringify(given);
       const ofGroup = ofGroups.get(group) ?? new Set();
       if (!ofGroup.has(text) && ofGroup.size >= MAX_KEYS_OF_GROUP) continue;
       ofGroups.set(group, ofGroup.add(text));
       const same = found.get(text);
-      if (same === undefined) found.set(text, { key, publishers: [publisher] });
+      if (same === undefined) found.set(text, { given, publishers: [publisher] });
       else same.publishers.push(publisher);
       if (isLimited && found.size > MAX_KEYS) refuseMany();
     }
   }
-  const checkedKeys = new Map<string, GivenKey>();
-  for (const { key: given, publishers } of found.values()) {
-    const key = checkedKey(given);
-    if (key === undefined) continue;
-    const digest = keyDigest(key);
-    const others = checkedKeys.get(digest)?.publishers ?? [];
-    checkedKeys.set(digest, { key, publishers: [...others, ...publishers] });
-  }
-  return [...checkedKeys.values()];
+  return [...found.values()];
 }
 
 /**
@@ -223,15 +226,20 @@ function candidates(
  */
 async function givenSigner(
   token: string,
-  of: { issuer: string; keyId: string },
+  of: Unverified,
   { publishers: read, groups }: VerifyContext,
 ): Promise<{ given: Signer | undefined; own: TrustedPublisher[] }> {
   const named = groups && { named: groups, keyed: [...new Set(groups)].slice(0, MAX_GROUPS) };
   const wanted = await read(of, named ?? { limit: MAX_KEYED + 1 });
   const own = wanted.filter(({ keys }) => keys === undefined);
-  for (const { key, publishers } of candidates(wanted, of, groups === undefined)) {
+  const keys = candidates(wanted, of, groups === undefined);
+  const signers = findSigners(token, of, { keys, atLeast: (named?.keyed.length ?? 0) * MAX_KEYS_OF_GROUP });
+  for (const { key } of signers) {
     const claims = await signedClaims(token, key);
     if (claims === undefined) continue;
+    // Owners can spell the same key in different ways.
+    const digest = keyDigest(key);
+    const publishers = signers.filter((one) => keyDigest(one.key) === digest).flatMap((one) => one.publishers);
     const sources = publishers.filter((one) => namesSource(one, claims));
     return { given: sources.length === 0 ? undefined : { key, claims, publishers: sources }, own };
   }

@@ -1,0 +1,93 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { AUDIENCE, TestIssuer } from '../testing/test-issuer.js';
+import { openTestRegistry } from '../testing/test-registry.js';
+import { findSigners } from './given-signers.js';
+
+/** How often keys are read and signatures checked: what of a request takes longest, and what a client can measure. */
+const counted = vi.hoisted(() => ({ keys: 0, signatures: 0 }));
+vi.mock('node:crypto', async (load) => {
+  const crypto = await load<typeof import('node:crypto')>();
+  return {
+    ...crypto,
+    createPublicKey: (key: Parameters<typeof crypto.createPublicKey>[0]) => {
+      counted.keys += 1;
+      return crypto.createPublicKey(key);
+    },
+    verify: (...all: Parameters<typeof crypto.verify>) => {
+      counted.signatures += 1;
+      return crypto.verify(...all);
+    },
+  };
+});
+beforeEach(() => Object.assign(counted, { keys: 0, signatures: 0 }));
+
+const ISSUER = 'https://ci.example.com';
+const keyOf = (one: TestIssuer, kid: string) => ({ ...one.keySet().keys[0]!, kid });
+
+describe('keys that owners gave', () => {
+  it('are found by their signature, and cost the same whether there are any', async () => {
+    const [signer, ...others] = await Promise.all([1, 2, 3].map(() => TestIssuer.create(ISSUER)));
+    const token = await signer!.sign({}, { now: new Date() });
+    const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+    const given = [keyOf(signer!, 'a'), ...others.map((one) => keyOf(one, 'a'))];
+    const costs = [];
+    for (const [keys, found] of [
+      [[], []],
+      [given, [0]],
+      [[...given].reverse(), [2]],
+      [given.slice(1), []],
+      // Of another type, too small, and no keys.
+      [[{ ...ec, kid: 'a' }, { kty: 'RSA', kid: 'a', n: 'AQAB', e: 'AQAB' }, 1], []],
+    ] as const) {
+      Object.assign(counted, { keys: 0, signatures: 0 });
+      const named = keys.map((one, at) => ({ given: one as never, at }));
+      const signers = findSigners(token, { algorithm: 'RS256', keyId: 'a' }, { keys: named, atLeast: 3 });
+      expect(signers.map(({ at }) => at)).toEqual(found);
+      for (const { key } of signers) expect(Object.keys(key).sort()).toEqual(['e', 'kid', 'kty', 'n']);
+      costs.push(counted.signatures);
+    }
+    expect(costs).toEqual([3, 3, 3, 3, 3]);
+  });
+
+  it('do not tell of a hidden group to who knows the ID of a key', async () => {
+    const [serving, mine, ...theirs] = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => TestIssuer.create(ISSUER)),
+    );
+    const registry = await openTestRegistry({
+      config: { publicUrl: AUDIENCE },
+      fetchIssuer: (url) => serving!.fetch(url),
+    });
+    try {
+      const add = async (group: string, subject: string, keys?: object[]) => {
+        const settings = { provider: 'custom', issuer: ISSUER, settings: { subject } };
+        const given = keys && { keys: JSON.stringify({ keys }) };
+        const wanted = { group, ...settings, ...given };
+        expect((await registry.send('POST', '/api/v1/trusted-publishers', wanted)).status).toBe(201);
+      };
+      const kid = mine!.keySet().keys[0]!.kid!;
+      await add('a.example.com', 'mine', [keyOf(mine!, kid)]);
+      for (const [at, one] of theirs.entries()) await add('secret.example.com', `s${at}`, [keyOf(one, kid)]);
+      const cost = async (groups: string[], by: TestIssuer) => {
+        const token = await by.sign(
+          { aud: AUDIENCE, sub: 'mine' },
+          { now: registry.parts.clock(), header: { kid } },
+        );
+        Object.assign(counted, { keys: 0, signatures: 0 });
+        const { status } = await registry.send('POST', '/api/v1/oidc/token', { token, groups });
+        return { status, ...counted };
+      };
+      // The first request fetches the keys of the issuer.
+      await cost(['absent.example.com'], mine!);
+      for (const by of [mine!, serving!]) {
+        for (const others of [[], ['a.example.com']]) {
+          const absent = await cost([...others, 'absent.example.com'], by);
+          expect(await cost([...others, 'secret.example.com'], by)).toEqual(absent);
+          expect(await cost(['secret.example.com', ...others], by)).toEqual(absent);
+        }
+      }
+    } finally {
+      await registry.close();
+    }
+  });
+});
