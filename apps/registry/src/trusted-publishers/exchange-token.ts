@@ -80,6 +80,8 @@ export async function exchangeToken(
   });
   const decided = await decidePublishers(deps, identity.publishers, identity.claims);
   const matching = usable(decided, identity, groups);
+  const others = await decidePublishers(deps, identity.others, identity.claims);
+  refuseSeveralTeams([...matching, ...accepting(others, identity)]);
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
@@ -143,7 +145,7 @@ function matchingPublishers(
 
 /**
  * Returns the publishers that accept a run, and whose team still may publish. Only if there is none with that right, the
- * others say why: the owner of a group can change its own. A token has the rights of one team.
+ * others say why: the owner of a group can change its own.
  */
 function usable(
   decided: readonly DecidedPublisher[],
@@ -163,7 +165,19 @@ function usable(
       hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(refused.publisher)}`,
     });
   }
-  if (new Set(found.map(({ team }) => team)).size === 1) return found;
+  return found;
+}
+
+/** Returns the publishers that would accept a run, if their issuer says that it is theirs. */
+function accepting(decided: readonly DecidedPublisher[], { claims }: IdentityToken): TrustedPublisher[] {
+  return decided.flatMap(({ publisher, decision }) =>
+    decision.allowed && checkClaims(publisher, claims).length === 0 ? [publisher] : [],
+  );
+}
+
+/** A token has the rights of one team, and of which one must not depend on whether an issuer answers. */
+function refuseSeveralTeams(found: readonly TrustedPublisher[]): void {
+  if (new Set(found.map(({ team }) => team)).size === 1) return;
   const [first, ...others] = [...new Set(found.map(({ group }) => group))];
   if (others.length === 0) {
     throw new KrmhubError('conflict', `the workflow is a trusted publisher of ${first} for several teams`, {

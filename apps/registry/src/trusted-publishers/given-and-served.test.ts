@@ -112,6 +112,37 @@ it('a run is told what the publisher of the owner wants, and not that another te
   ]);
 });
 
+it('refuses a run for two teams alike, whether the issuer answers, has another key, or is away', async () => {
+  const keys = JSON.stringify(gitlab.keySet());
+  await own('platform');
+  expect((await add({ keys })).status).toBe(201);
+  await own('apps', 'platform');
+  const { body: other } = await add({ settings: { ref: 'refs/heads/*' } });
+  const answers = async () => {
+    const { status, body } = await exchange();
+    return [status, body.detail ?? body.publishes];
+  };
+  const refused = [409, 'the workflow is a trusted publisher of example.com for several teams'];
+  expect(await answers()).toEqual(refused);
+  // Keys of the issuer are kept for a day.
+  registry.advance(90_000_000);
+  gitlab.isAway = true;
+  expect(await answers()).toEqual(refused);
+  registry.advance(120_000);
+  gitlab.isAway = false;
+  gitlab.served = (await TestIssuer.create(ISSUER)).keySet();
+  expect(await answers()).toEqual(refused);
+  // What another team has counts only where it would accept the run, and may publish.
+  expect(await exchange({ ref_path: 'refs/tags/v1' })).toMatchObject({ status: 201 });
+  await own('platform');
+  expect(await answers()).toEqual([201, ['example.com']]);
+  await own('apps', 'platform');
+  expect(await answers()).toEqual(refused);
+  const act = { at: registry.parts.clock().toISOString(), by: 'admin' };
+  await registry.parts.store.removeTrustedPublisher(other.id, act);
+  expect(await answers()).toEqual([201, ['example.com']]);
+});
+
 it('names the group in which a workflow publishes for two teams', async () => {
   await own('apps');
   expect((await add()).status).toBe(201);

@@ -53,6 +53,11 @@ export interface IdentityToken {
    * issuer, which count for that publisher alone.
    */
   publishers: readonly TrustedPublisher[];
+  /**
+   * Publishers without keys of the same groups for the source of a run that a given key verifies. They give it nothing, unless
+   * they are among `publishers`: only the issuer says whether they accept it.
+   */
+  others: readonly TrustedPublisher[];
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
   issuedAt: Date;
@@ -101,27 +106,32 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   }));
   // One of a team that lost the group must not hide that of the team which has it now.
   const taken = compared.flatMap(({ publisher, problems }) => (problems.length === 0 ? [publisher] : []));
-  // All that the group lets it publish: what else there is for its source, its own token may find out. One of another team
-  // or provider may be refused where the other one is not.
+  // What else the group has for its source, its own token may find out, whether the issuer answers or not.
+  const groups = new Set(taken.map(({ group }) => group));
+  const others = own.filter(
+    (one) => groups.has(one.group) && namesSource(one, given!.claims) && isFormed(one, given!.claims),
+  );
+  const verified = async (signer: Signer) => ({ ...(await checked(text, signer, context)), others });
+  // All that the group lets it publish. One of another team or provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
-    own.some(
+    others.some(
       (one) =>
         one.group === than.group &&
-        namesSource(one, given!.claims) &&
         (than.kind !== undefined || one.team !== than.team || one.provider !== than.provider),
     );
   const isTaken = (group: string) => taken.some((one) => one.group === group && !hasMore(one));
-  if (given !== undefined && context.groups?.every(isTaken) === true) return checked(text, given, context);
+  if (given !== undefined && context.groups?.every(isTaken) === true) return verified(given);
   try {
     // Asked or not, whatever the groups have: only the issuer says which claims are true.
     if (served.length === 0) throw unknownKey(text, keyId, context.groups);
     const signer = await servedSigner(text, await context.keys.find(issuer, keyId, served), keyId);
     const named = own.filter((one) => namesSource(one, signer.claims));
-    return await checked(text, { ...signer, publishers: [...(given?.publishers ?? []), ...named] }, context);
+    const publishers = [...(given?.publishers ?? []), ...named];
+    return await verified({ ...signer, publishers });
   } catch (error) {
     const isAway = (error as KrmhubError).code === 'unavailable';
     if (given === undefined) throw error;
-    const token = await checked(text, given, context);
+    const token = await verified(given);
     if (isAway && taken.length === 0) throw alsoRefused(error as KrmhubError, compared);
     return token;
   }
@@ -274,9 +284,9 @@ async function checked(
   token: string,
   { key, publishers, claims: { iss } }: Signer,
   { audience, now }: VerifyContext,
-): Promise<IdentityToken> {
+): Promise<Omit<IdentityToken, 'others'>> {
   const issuer = iss as string;
-  const claims = await verified(token, key, { issuer, audience, now });
+  const claims = await checkedClaims(token, key, { issuer, audience, now });
   const problems = publishers.map((one) => refusedForm(claims, provider(one.provider)));
   const accepted = publishers.filter((_, index) => problems[index] === undefined);
   if (accepted.length === 0 && publishers.length > 0) throw problems[0]!;
@@ -306,7 +316,7 @@ function keyDigest(key: JWK): string {
 }
 
 /** Returns the claims of a token that a key signed. Rejects for claims that are not valid. */
-async function verified(
+async function checkedClaims(
   token: string,
   key: JWK,
   { issuer, audience, now }: { issuer: string; audience: string; now: Date },
@@ -327,6 +337,11 @@ async function verified(
     if (!(error instanceof errors.JWTClaimValidationFailed)) throw refused('it cannot be verified');
     throw refused(`the claim "${error.claim}" of the token is missing or not valid`);
   }
+}
+
+/** Whether claims have the form that the provider of a publisher gives them. */
+function isFormed(publisher: TrustedPublisher, claims: Claims): boolean {
+  return refusedForm(claims, provider(publisher.provider)) === undefined;
 }
 
 /** Returns the error for a token that a provider would not have made. */
