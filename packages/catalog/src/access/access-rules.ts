@@ -12,6 +12,7 @@ import {
   type Visibility,
   type VisibilityRule,
 } from './access-document.js';
+import { type Scope, USER_SCOPES } from './can.js';
 import { memberKey, memberSpellings, type UserIdentity } from './team-members.js';
 
 /** How it was shown to whom a group belongs: the word of an administrator, or a proof by DNS or HTTPS. */
@@ -48,11 +49,6 @@ interface GroupAccess {
   /** By folded kind. */
   functions: ReadonlyMap<string, Visibility>;
 }
-
-/** What every user may do where a team of the user has the right. */
-const USER_SCOPES = ['read', 'publish', 'yank', 'push'];
-/** The scopes that a user can have. */
-export const USER_TOKEN_SCOPES: readonly string[] = [...USER_SCOPES, ...ROLES];
 
 /** Groups whose rules are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -123,7 +119,7 @@ export class AccessRules {
   }
 
   /** Returns the scopes that users of these teams have. */
-  scopesOf(teams: readonly string[]): string[] {
+  scopesOf(teams: readonly string[]): Scope[] {
     const roles = ROLES.filter((role) =>
       this.document.grants.some(({ team, may }) => teams.includes(team) && may.includes(role)),
     );

@@ -1,7 +1,7 @@
 import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import { GRANTED_ACTIONS, ROLES } from './access-document.js';
-import { type AccessRules, USER_TOKEN_SCOPES } from './access-rules.js';
+import type { AccessRules } from './access-rules.js';
 import {
   type AccessObject,
   type ActingToken,
@@ -13,6 +13,7 @@ import {
   readRights,
   type TokenLimits,
   tokenActor,
+  USER_TOKEN_SCOPES,
 } from './can.js';
 import { accessObjectText } from './object-text.js';
 import type { UserIdentity } from './team-members.js';
