@@ -1,11 +1,18 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { postgresMissing, query } from '../contracts/postgres.js';
 import { GROUP, releasePath } from '../faults/workload.js';
+import { outputOf } from '../processes.js';
+import { postgresPrograms } from '../replicas/missing.js';
 import { krmhubHere } from '../run-here.js';
 import type { RunningRegistry } from '../running.js';
 import { ask, blobPath, publish, pushBlob, useServers } from './servers.js';
 import { storeAccess, storeToken } from './stored-access.js';
+
+/** Runs a client program of PostgreSQL. */
+const client = (program: string, ...args: string[]) =>
+  outputOf(path.join(postgresPrograms()!, program), args);
 
 describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs PostgreSQL)', () => {
   const servers = useServers({ postgres: true });
@@ -76,6 +83,57 @@ describe.skipIf(postgresMissing)('backups of a registry in PostgreSQL (needs Pos
     expect(status).toBe(410);
     await stop(last);
   });
+
+  it.each([
+    [
+      'custom',
+      (file: string, url: string) => client('pg_restore', '--exit-on-error', '--no-owner', '-d', url, file),
+    ],
+    [
+      'plain',
+      (file: string, url: string) =>
+        client('psql', '-q', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', '-d', url, '-f', file),
+    ],
+  ] as const)(
+    'can be dumps of PostgreSQL in the format %s, with a later copy of the data folder',
+    async (format, restore) => {
+      const url = await servers.postgres.createDatabase();
+      const registry = await start(at(`${format}-data`), url);
+      await fill(registry);
+      const before = await contentOf(registry);
+      // The processes, and who leads, are in the dump.
+      client('pg_dump', `--format=${format}`, '--file', at(`${format}.dump`), url);
+      const gone = await krmhubHere(['takedown', `${GROUP}/Secret@1.0.0`, '--reason', 'leak', '--yes'], {
+        env: registry.env,
+      });
+      expect([gone.code, gone.stderr]).toEqual([0, expect.any(String)]);
+      expect((await publish(registry, 'Lost')).status).toBe(201);
+      await stop(registry);
+      cpSync(at(`${format}-data`), at(`${format}-copy`), {
+        recursive: true,
+        filter: (file) => !file.includes('search.db'),
+      });
+
+      const restored = await servers.postgres.createDatabase(`ENCODING 'UTF8' TEMPLATE template0`);
+      restore(at(`${format}.dump`), restored);
+      const target = ['--data', at(`${format}-copy`), '--database-url', restored];
+      expect((await krmhubHere(['migrate', ...target])).code).toBe(0);
+      const again = await start(at(`${format}-copy`), restored);
+      const [catalog, , file] = await contentOf(again);
+      expect([catalog!.includes('Kept'), catalog!.includes('Secret'), file]).toEqual([
+        true,
+        false,
+        before[2],
+      ]);
+      const secret = `${releasePath({ kind: 'Secret', release: '1.0.0' })}/definition.yaml`;
+      expect((await ask(again, secret)).status).toBe(410);
+      for (const kind of ['Lost', 'Later']) expect((await publish(again, kind)).status).toBe(201);
+      expect(await (await ask(again, '/functions?q=later')).text()).toContain('Later');
+      await stop(again);
+      await run(['fsck', ...target]);
+      await run(['backup', ...target, '--out', at(`${format}-backup`)]);
+    },
+  );
 
   it('can be made of SQLite, and restored to PostgreSQL', async () => {
     const registry = await start(at('embedded'));
