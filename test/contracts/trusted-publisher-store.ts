@@ -86,13 +86,17 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().publishersOfToken(expired, { limit: 10 })).toEqual([]);
       const named = ['example.com', 'b.example.com'];
       expect(await store().publishersOfToken(expired, { named, keyed: named })).toEqual([]);
-      const teams = await store().issuerTeams(issuer, AT);
+      const teams = await store().issuerTeams(issuer);
       expect(teams.sort((a, b) => Number(a.isServed) - Number(b.isServed))).toEqual([
         { team: 'red', isServed: false },
         { isServed: true },
       ]);
-      expect(await store().issuerTeams(issuer, pendingUntil)).toEqual([]);
-      expect(await store().issuerTeams('none', AT)).toEqual([]);
+      expect(await store().issuerTeams('none')).toEqual([]);
+      const ended = (at: string, groups?: string[]) => store().endedPublishers({ issuer, at }, groups);
+      expect(await ended(AT)).toEqual([]);
+      expect(await ended(pendingUntil)).toEqual([b, one]);
+      expect(await ended(pendingUntil, ['absent.example.com', 'example.com'])).toEqual([one]);
+      expect(await ended(pendingUntil, [])).toEqual([]);
     });
 
     it('that were not used in time make place for others of the group', async () => {

@@ -246,7 +246,17 @@ it('names the claim that differs, and falls back to a stored token with a warnin
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain('event_name is "pull_request_target"');
   const stored = await publish({ ...job, KRMHUB_TOKEN: registry.token });
-  expect([stored.code, stored.stderr]).toEqual([0, expect.stringContaining('the stored token is used')]);
+  expect([stored.code, stored.stderr]).toEqual([
+    0,
+    expect.stringContaining('is not a trusted publisher, so the stored token is used'),
+  ]);
+  // Nobody knows whether it is one.
+  const nowhere = { ACTIONS_ID_TOKEN_REQUEST_URL: 'https://127.0.0.1:1/job' };
+  const unknown = await publish({ ...job, ...nowhere, KRMHUB_TOKEN: registry.token });
+  expect([unknown.code, unknown.stderr]).toEqual([
+    0,
+    expect.stringContaining('cannot sign in as this workflow, so the stored token is used'),
+  ]);
 
   const file = path.join(folder, 'claims.json');
   writeFileSync(file, JSON.stringify({ iss: github.issuer, ...claims }));

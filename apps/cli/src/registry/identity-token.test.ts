@@ -52,6 +52,25 @@ it.for([
   });
 });
 
+it.each([500, 503, 429])('blames no permission where the service has trouble: status %s', async (status) => {
+  const { io } = await actions(status, '');
+  await expect(identityToken(io, undefined)).rejects.toMatchObject({
+    code: 'unavailable',
+    hint: 'Run the job again.',
+  });
+});
+
+it('blames no permission where the network is at fault', async () => {
+  const { server, io } = await actions(200, '{"value":"a.b.c"}');
+  await server.close();
+  for (const asked of [identityToken(io, undefined), workflowIdentityToken(io, 'https://hub.example.com')])
+    await expect(asked).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('connection refused'),
+      hint: `Run the job again. If it repeats, let the runner reach ${server.host}, which ACTIONS_ID_TOKEN_REQUEST_URL names.`,
+    });
+});
+
 describe('a provider with a program for tokens', () => {
   /** A folder with the program, which prints its arguments. */
   const program = (name: string, more = '') => {

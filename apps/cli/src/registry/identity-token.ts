@@ -131,10 +131,11 @@ async function requestActionsToken(
   io: Io,
   { address, secret, audience }: { address: string; secret: string; audience: string },
 ): Promise<string> {
-  const failed = (why: string, code: 'unreachable' | 'unauthorized' = 'unreachable') =>
-    new KrmhubError(code, `cannot get an identity token from GitHub Actions: ${why}`, {
-      hint: 'Add `permissions: {id-token: write}` to the job.',
-    });
+  const failed = (
+    why: string,
+    code: 'unreachable' | 'unauthorized' | 'unavailable' = 'unreachable',
+    hint = 'Add `permissions: {id-token: write}` to the job.',
+  ) => new KrmhubError(code, `cannot get an identity token from GitHub Actions: ${why}`, { hint });
   const url = parseUrl(address);
   if (url === undefined) throw failed('ACTIONS_ID_TOKEN_REQUEST_URL is not a valid URL');
   if (url.protocol !== 'https:' && !isLoopback(url.hostname))
@@ -142,8 +143,12 @@ async function requestActionsToken(
   url.searchParams.set('audience', audience);
   const headers = { Authorization: `Bearer ${secret}` };
   const { status, body } = await getText(io, url, headers).catch((error: unknown) => {
-    throw failed(networkReason(error));
+    const reason = networkReason(error);
+    const hint = `Run the job again. If it repeats, let the runner reach ${url.host}, which ACTIONS_ID_TOKEN_REQUEST_URL names.`;
+    throw failed(reason, 'unreachable', hint);
   });
+  // Its own trouble, whatever the permissions of the job.
+  if (status >= 500 || status === 429) throw failed(`status ${status}`, 'unavailable', 'Run the job again.');
   if (status !== 200) throw failed(`status ${status}`, 'unauthorized');
   let value: unknown;
   try {

@@ -48,10 +48,9 @@ export async function signInAsWorkflow(
     io.trace?.(`credentials for ${url.origin}: a trusted publisher of ${exchanged.publishes.join(', ')}`);
   } catch (error) {
     if (!(error instanceof KrmhubError) || (await findStored(io, url)) === undefined) throw error;
-    await printWarning(
-      io,
-      `this workflow is not a trusted publisher, so the stored token is used: ${escapeControls(error.message)}`,
-    );
+    const isAway = error.code === 'unreachable' || error.code === 'unavailable';
+    const why = isAway ? 'cannot sign in as this workflow' : 'this workflow is not a trusted publisher';
+    await printWarning(io, `${why}, so the stored token is used: ${escapeControls(error.message)}`);
   }
 }
 

@@ -91,6 +91,7 @@ it('gives nobody a right back that ended in an Access document which only newer 
   const refused = await tries();
   expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
   expect(refused[0]!.body.detail).toContain('newer version of krmhub');
+  for (const { body } of refused) expect(body.hint).toContain('that applied the Access document');
   expect([await read(robot), await read(await registry.bearer())]).toEqual([404, 200]);
 });
 

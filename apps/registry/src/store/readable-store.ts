@@ -261,6 +261,7 @@ const GUARDS: Guards = {
   countConsumers: 'unseen',
   trustedPublishers: 'unseen',
   publishersOfToken: 'unseen',
+  endedPublishers: 'unseen',
   issuerTeams: 'unseen',
   auditRows: 'unseen',
   auditHead: 'unseen',

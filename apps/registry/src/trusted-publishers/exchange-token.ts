@@ -26,6 +26,7 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError, type RequestOrigin } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import { HINT_UNREADABLE_ACCESS } from '../http/auth/authorize.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import type { IssuerKeys } from './issuer-keys.js';
@@ -71,7 +72,7 @@ export async function exchangeToken(
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
     publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
-    issuerTeams: (issuer) => store.issuerTeams(issuer, now.toISOString()),
+    issuerTeams: (issuer) => store.issuerTeams(issuer),
     decide: (publishers, claims) => decidePublishers(deps, publishers, claims),
     groups,
     audience,
@@ -79,7 +80,8 @@ export async function exchangeToken(
     now,
   });
   const decided = await decidePublishers(deps, identity.publishers, identity.claims);
-  const matching = usable(decided, identity, groups);
+  await refuseEnded(deps, identity, groups);
+  const matching = usable(deps, decided, identity, groups);
   const others = await decidePublishers(deps, identity.others, identity.claims);
   refuseSeveralTeams([...matching, ...accepting(others, identity)]);
   const secret = newSecret();
@@ -144,10 +146,31 @@ function matchingPublishers(
 }
 
 /**
+ * Rejects with `unauthorized` for a run whose publisher ended because nothing used it in time. Only the issuer says that a
+ * run is of its source, which alone may know.
+ */
+async function refuseEnded(
+  { store, clock }: ExchangeDeps,
+  { isServed, issuer, publishers, claims }: IdentityToken,
+  groups: readonly string[] | undefined,
+): Promise<void> {
+  const accepts = (one: TrustedPublisher) => checkClaims(one, claims).length === 0;
+  if (!isServed || publishers.some(accepts)) return;
+  const ended = (await store.endedPublishers({ issuer, at: clock().toISOString() }, groups)).find(accepts);
+  if (ended === undefined) return;
+  const target = publisherTarget(ended);
+  const why = `the trusted publisher of ${target} ended at ${ended.pendingUntil}: no run used it before`;
+  throw new KrmhubError('unauthorized', `the identity token is refused: ${why}`, {
+    hint: `An owner of the group adds it again: ${addCommand(target, { issuer, claims })}`,
+  });
+}
+
+/**
  * Returns the publishers that accept a run, and whose team still may publish. Only if there is none with that right, the
  * others say why: the owner of a group can change its own.
  */
 function usable(
+  { access: { rules } }: ExchangeDeps,
   decided: readonly DecidedPublisher[],
   identity: IdentityToken,
   groups: readonly string[] | undefined,
@@ -161,7 +184,9 @@ function usable(
   );
   if (allowed.length === 0) {
     const refused = decided.find(({ publisher }) => publisher === found[0])!;
-    throw new KrmhubError('forbidden', describeRefusal(refused)!, {
+    const message = describeRefusal(refused)!;
+    if (rules.isUnreadable) throw new KrmhubError('forbidden', message, { hint: HINT_UNREADABLE_ACCESS });
+    throw new KrmhubError('forbidden', message, {
       hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(refused.publisher)}`,
     });
   }

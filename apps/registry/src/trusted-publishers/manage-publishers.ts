@@ -172,16 +172,19 @@ export async function checkPublishers(
         ...wrong,
         ...ofToken.map(withoutHint),
         ...checkClaims(publisher, claims),
-        ...rightProblems(publisher, decision),
+        ...rightProblems(deps.access.rules, publisher, decision),
       ],
     };
   });
 }
 
 /** Returns what a publisher lacks whose team may not publish, or not any more. */
-function rightProblems({ team }: TrustedPublisher, decision: Decision): ClaimProblem[] {
+function rightProblems(rules: AccessRules, { team }: TrustedPublisher, decision: Decision): ClaimProblem[] {
   if (decision.allowed) return [];
-  const why = `it lacks ${decision.lacks.join(' and ')}; the owner of the group removes the publisher, and adds it again`;
+  const instead = rules.isUnreadable
+    ? 'the operator starts the version of krmhub that applied it, or a later one'
+    : 'the owner of the group removes the publisher, and adds it again';
+  const why = `it lacks ${decision.lacks.join(' and ')}; ${instead}`;
   return [{ claim: 'team', expected: 'one that may publish there', why, ...defined({ found: team }) }];
 }
 

@@ -58,6 +58,8 @@ export interface IdentityToken {
    * they are among `publishers`: only the issuer says whether they accept it.
    */
   others: readonly TrustedPublisher[];
+  /** Whether the issuer itself says what the claims say, and not only an owner who gave a key. */
+  isServed: boolean;
   /** What no other token of the issuer has: its key with its ID, else with a digest of what is signed. */
   key: string;
   issuedAt: Date;
@@ -111,7 +113,10 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   const others = own.filter(
     (one) => groups.has(one.group) && namesSource(one, given!.claims) && isFormed(one, given!.claims),
   );
-  const verified = async (signer: Signer) => ({ ...(await checked(text, signer, context)), others });
+  const verified = async (signer: Signer, isServed = false) => ({
+    ...(await checked(text, signer, context)),
+    ...{ others, isServed },
+  });
   // All that the group lets it publish. One of another team or provider may be refused where the other one is not.
   const hasMore = (than: TrustedPublisher) =>
     others.some(
@@ -127,7 +132,7 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
     const signer = await servedSigner(text, await context.keys.find(issuer, keyId, served), keyId);
     const named = own.filter((one) => namesSource(one, signer.claims));
     const publishers = [...(given?.publishers ?? []), ...named];
-    return await verified({ ...signer, publishers });
+    return await verified({ ...signer, publishers }, true);
   } catch (error) {
     const isAway = (error as KrmhubError).code === 'unavailable';
     if (given === undefined) throw error;
@@ -249,7 +254,9 @@ async function givenSigner(
     if (claims === undefined) continue;
     // Owners can spell the same key in different ways.
     const digest = keyDigest(key);
-    const publishers = signers.filter((one) => keyDigest(one.key) === digest).flatMap((one) => one.publishers);
+    const publishers = signers
+      .filter((one) => keyDigest(one.key) === digest)
+      .flatMap((one) => one.publishers);
     const sources = publishers.filter((one) => namesSource(one, claims));
     return { given: sources.length === 0 ? undefined : { key, claims, publishers: sources }, own };
   }
@@ -284,7 +291,7 @@ async function checked(
   token: string,
   { key, publishers, claims: { iss } }: Signer,
   { audience, now }: VerifyContext,
-): Promise<Omit<IdentityToken, 'others'>> {
+): Promise<Omit<IdentityToken, 'others' | 'isServed'>> {
   const issuer = iss as string;
   const claims = await checkedClaims(token, key, { issuer, audience, now });
   const problems = publishers.map((one) => refusedForm(claims, provider(one.provider)));
@@ -306,7 +313,7 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
   const who = describeClaimedWorkflow(String(claims.iss), claims);
   return refused(
     `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
-    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,
+    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,
   );
 }
 

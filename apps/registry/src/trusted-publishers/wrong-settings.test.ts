@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
 import { exportJWK } from 'jose';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { storeAccess } from '../testing/access.js';
 import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
@@ -116,6 +117,56 @@ it('a publisher that was not used in time matches nothing, and can be added agai
     409,
     `It needs no second one. To change it, remove it first: krmhub publisher remove ${again.body.id}`,
   ]);
+});
+
+it('a run whose publisher was not used in time is told so, and no other one', async () => {
+  const { body: first } = await add();
+  registry.advance(31 * 86_400_000);
+  const answer = async (claims = {}, groups: string[] | null = ['example.com']) => {
+    const token = await github.sign({ ...RUN, ...claims }, { now: registry.parts.clock() });
+    const named = groups === null ? {} : { groups };
+    const { status, body } = await registry.send<Problem>('POST', '/api/v1/oidc/token', { token, ...named });
+    return [status, body.detail, body.hint];
+  };
+  const ended = [
+    401,
+    `the identity token is refused: the trusted publisher of example.com ended at ${first.pendingUntil}: no run used it before`,
+    'An owner of the group adds it again: krmhub publisher add example.com --github example/functions --workflow release.yml',
+  ];
+  expect(await answer()).toEqual(ended);
+  expect(await answer({}, null)).toEqual(ended);
+  const others = [{ repository_id: '7', repository: 'example/other' }, { event_name: 'pull_request' }];
+  for (const claims of others) {
+    const [status, detail] = await answer(claims);
+    expect([status, detail]).toEqual([
+      403,
+      expect.stringContaining('no trusted publisher of example.com is'),
+    ]);
+  }
+  expect((await answer({}, ['other.example.com']))[1]).toContain('no trusted publisher of other.example.com');
+  // Beside another one of its issuer that does not accept the run.
+  const settings = { ...WANTED.settings, ref: 'refs/heads/other' };
+  expect((await add({ group: 'other.example.com', settings })).status).toBe(201);
+  expect(await answer({}, ['example.com', 'other.example.com'])).toEqual(ended);
+});
+
+it('while a newer Access document cannot be read, a run is told that, and not that the owner changed', async () => {
+  await add();
+  const unreadable = storeAccess(registry, 'newField: [x]');
+  await expect(unreadable).rejects.toMatchObject({ code: 'invalid-document' });
+  const { status, body } = await exchange();
+  expect([status, body.detail, body.hint]).toEqual([
+    403,
+    expect.stringContaining('whose Access document is of a newer version of krmhub'),
+    'The operator starts the version of krmhub that applied the Access document, or a later one.',
+  ]);
+  const { body: checked } = await registry.send<CheckedPublishers>('POST', '/api/v1/oidc/check', {
+    group: 'example.com',
+    claims: { iss: GITHUB, ...RUN },
+  });
+  const problems = checked.publishers[0]!.problems.map(({ why }) => why ?? '').join();
+  expect(problems).toContain('the operator starts the version of krmhub that applied it');
+  expect(problems).not.toContain('adds it again');
 });
 
 it('a branch that no token can have, and a server instead of its issuer, are refused when added', async () => {

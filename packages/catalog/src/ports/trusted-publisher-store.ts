@@ -38,8 +38,16 @@ export interface TrustedPublisherReader {
     of: { issuer: string; keyId: string; at: Time },
     groups: { named: readonly string[]; keyed: readonly string[] } | { limit: number },
   ): Promise<TrustedPublisher[]>;
-  /** Returns the teams with publishers of an issuer that did not expire before a time. */
-  issuerTeams(issuer: string, at: Time): Promise<IssuerTeam[]>;
+  /**
+   * Returns publishers of an issuer, without keys, of the groups or of all, that expired before `at`: a limited number, the
+   * newest first.
+   */
+  endedPublishers(
+    of: { issuer: string; at: Time },
+    groups: readonly string[] | undefined,
+  ): Promise<TrustedPublisher[]>;
+  /** Returns the teams with publishers of an issuer, also with those that expired. */
+  issuerTeams(issuer: string): Promise<IssuerTeam[]>;
 }
 
 /** Stores which workflows may publish, and which of their tokens were exchanged. */

@@ -285,6 +285,10 @@ export function isAdministrator(rules: AccessRules, token: TokenRecord): boolean
   return lackingRights(rules, token, 'admin').length === 0;
 }
 
+/** What helps while only administrators may do anything: no grant or owner would. */
+export const HINT_UNREADABLE_ACCESS =
+  'The operator starts the version of krmhub that applied the Access document, or a later one.';
+
 /** Throws `forbidden` if the token lacks a right. */
 export function refuseLacking(
   rules: AccessRules,
@@ -295,6 +299,7 @@ export function refuseLacking(
   const lacks = lackingRights(rules, token, action, object);
   if (lacks.length === 0) return;
   const message = `${credentialText(token)} does not have ${lacks.join(' and ')}`;
+  if (rules.isUnreadable) throw new KrmhubError('forbidden', message, { hint: HINT_UNREADABLE_ACCESS });
   if (isOnlyNew(rules, token, action, object)) {
     const { group } = object;
     throw new KrmhubError('forbidden', message, {

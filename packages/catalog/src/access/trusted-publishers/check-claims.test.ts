@@ -246,6 +246,9 @@ it('writes the command that adds a workflow, without anything that a shell would
   expect(add('https://kubernetes.default.svc', account)).toBe(
     'krmhub publisher add example.com --provider kubernetes --set namespace=ci --set serviceAccount=publisher --issuer https://kubernetes.default.svc',
   );
+  // Claims of a cluster that have the names of another provider.
+  const { claims } = RUNS.gitlab;
+  expect(add('https://gitlab.example.com', { ...claims, ...account })).toContain('--provider kubernetes');
   for (const sub of ['a b', '$(id)', 'a;b', '-x', "a'b", 'a\nb', undefined])
     expect(add('https://ci.example.com', { sub })).toBe('krmhub publisher add example.com');
   expect(add('https://ci.example.com', { sub: 'a'.repeat(301) })).toBe('krmhub publisher add example.com');

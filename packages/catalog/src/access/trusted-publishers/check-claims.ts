@@ -136,7 +136,10 @@ export function probableProvider(issuer: string, claims: Claims): CiProvider {
     const [source] = sourceSettings(name);
     return isIssuerOf(name, issuer) && settingValue(source!, claims) !== undefined;
   };
-  return CI_PROVIDERS.find(names) ?? 'custom';
+  // Others write no claim that has the name of a host, and any issuer can have the short names of another provider.
+  const hasHost = (name: CiProvider) => claimName(sourceSettings(name)[0]!.claim).includes('.');
+  const named = CI_PROVIDERS.filter(names);
+  return named.find(hasHost) ?? named[0] ?? 'custom';
 }
 
 /** Whether claims have everything that names a workflow. */

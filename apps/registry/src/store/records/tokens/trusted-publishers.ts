@@ -53,9 +53,16 @@ const ofAnyGroup = bothEngines(
     `keys IS NULL OR id IN
       (SELECT id FROM trusted_publisher WHERE issuer = :issuer AND ${STANDING} AND ${HAS_KEY[dialect]} LIMIT :limit)`,
 );
+/** Those that ended of one issuer that are read at once: they stay until another one is added to their group. */
+const MAX_ENDED = 1_000;
+const ended = (where: string) =>
+  `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND keys IS NULL AND expires_at <= :at ${where}
+   ORDER BY created_at DESC, id LIMIT ${MAX_ENDED}`;
+const allEnded = text<TextRow>(ended(''));
+const endedOfGroups = text<TextRow>(inList((groups) => ended(`AND group_name IN ${groups}`), ':named'));
 const teams = text<{ team: string | null; served: number }>(
   `SELECT DISTINCT team, CASE WHEN keys IS NULL THEN 1 ELSE 0 END AS served FROM trusted_publisher
-   WHERE issuer = :issuer AND ${STANDING}`,
+   WHERE issuer = :issuer`,
 );
 const countOfTeam = text<{ count: number }>(
   'SELECT count(*) AS count FROM trusted_publisher WHERE team = :team',
@@ -151,13 +158,19 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
                 named: JSON.stringify(groups.named),
                 keyed: JSON.stringify(groups.keyed),
               });
-        return rows.map(({ settings, pins, ...row }) =>
-          record({ ...row, settings: JSON.parse(settings), pins: JSON.parse(pins) }),
-        );
+        return rows.map(textRecord);
       }),
-    issuerTeams: (issuer, at) =>
+    endedPublishers: (of, groups) =>
       readOne(function* () {
-        const rows = yield* teams.all({ issuer, at });
+        const rows =
+          groups === undefined
+            ? yield* allEnded.all({ ...of })
+            : yield* endedOfGroups.all({ ...of, named: JSON.stringify(groups) });
+        return rows.map(textRecord);
+      }),
+    issuerTeams: (issuer) =>
+      readOne(function* () {
+        const rows = yield* teams.all({ issuer });
         return rows.map(({ team, served }) => ({
           ...defined({ team: team ?? undefined }),
           isServed: served === 1,
@@ -199,6 +212,10 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
         return 'done';
       }),
   };
+}
+
+function textRecord({ settings, pins, ...row }: TextRow): TrustedPublisher {
+  return record({ ...row, settings: JSON.parse(settings), pins: JSON.parse(pins) });
 }
 
 function record(row: Row): TrustedPublisher {
