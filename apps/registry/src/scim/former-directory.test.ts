@@ -11,12 +11,15 @@ const OTHER = { ...SCIM_PROVIDER, id: 'other', name: 'Other', issuer: 'https://o
 let directory: ScimClient;
 let registry: TestRegistry;
 let user: string;
+/** The `Authorization` header with a personal token. */
+let own: string;
 beforeEach(async () => {
   directory = await ScimClient.open();
   registry = directory.registry;
   const alice = await directory.addUser('alice', { displayName: 'Alice' });
   await directory.addGroup('operators', [alice]);
   user = (await directory.user('alice'))!.id;
+  own = await personalToken();
   await directory.patch(`/Users/${alice}`, { op: 'replace', path: 'active', value: false });
 });
 afterEach(() => registry.close());
@@ -51,7 +54,6 @@ describe.each([
   ['is not the first one any more', [OTHER, SCIM_PROVIDER], false],
 ])('a user whom the directory of a provider suspended that %s', (_, signIn, isGone) => {
   it('is restored by an administrator, and must sign in', async () => {
-    const own = await personalToken();
     await restart(signIn);
     expect(await whoami(own)).toMatchObject({
       detail: 'the token "own" is of a suspended user',
@@ -100,7 +102,6 @@ it('a directory that is there again manages a user whom an administrator restore
 });
 
 it('the directory of the first provider alone restores, as messages and pages say', async () => {
-  const own = await personalToken();
   expect(await whoami(own)).toMatchObject({ hint: expect.stringContaining('who manages the directory') });
   const refused = await act('restore');
   expect([refused.status, refused.body.hint]).toEqual([409, expect.stringContaining('in the directory')]);
