@@ -1,7 +1,8 @@
 /**
  * Reads the files of a package, and writes all changes of them or none.
  *
- * A write survives a kill and a loss of power: `journal.ts` describes its states.
+ * `plan-write.ts` decides what each file gets, and `edit-files.ts` edits its text. A write survives a kill and a loss of
+ * power: `journal.ts` describes its states.
  *
  * @module
  */
