@@ -8,6 +8,7 @@ import type { TokenScope } from '@krmhub/api/token-scopes';
 import type { LoginRequestRecord } from '../../store/login-store.js';
 import { DEVICE_LOGIN } from '../addresses.js';
 import { ActionForm } from '../operate/action-form.js';
+import { Field } from '../operate/field.js';
 import { useOperator } from '../operate/operator.js';
 import { Banner } from '../parts/banner.js';
 import { DefinitionList } from '../parts/definition-list.js';
@@ -24,22 +25,17 @@ export function EnterCodePage({ children }: { children?: unknown }) {
       <h1>Sign in a device</h1>
       {children}
       <form method="get" action={at(DEVICE_LOGIN)}>
-        <p class="entry">
-          <label for="code">Code</label>
-          <span class="quiet" id="code-hint">
-            <code>krmhub login</code> shows it, for example W3KD-8XQ2.
-          </span>
-          <input
-            id="code"
-            name="code"
-            required
-            maxlength={20}
-            autocomplete="off"
-            autocapitalize="characters"
-            spellcheck={false}
-            aria-describedby="code-hint"
-          />
-        </p>
+        <Field
+          field="code"
+          label="Code"
+          required
+          maxlength={20}
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck={false}
+        >
+          <code>krmhub login</code> shows it, for example W3KD-8XQ2.
+        </Field>
         <button type="submit">Continue</button>
       </form>
     </div>

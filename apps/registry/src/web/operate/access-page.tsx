@@ -18,6 +18,7 @@ import { Time } from '../parts/time.js';
 import { sentence } from '../sentence.js';
 import { useSite } from '../site.js';
 import { DocumentBanner, DocumentEditor, type DocumentOutcome } from './document-editor.js';
+import { Field } from './field.js';
 import { OpenGroups } from './open-groups.js';
 
 type Effects = Omit<AccessResult, 'diagnostics'>;
@@ -294,21 +295,10 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
         </Banner>
       )}
       <form method="get" action={`${at(OPERATE_ACCESS)}#check`} class="form">
-        <p class="entry">
-          <label for="actor">Actor</label>
-          <span class="quiet" id="actor-hint">
-            The name or ID of a token, <code>anonymous</code>, <code>internal</code>, <code>team:NAME</code>,
-            or <code>user:ID</code>.
-          </span>
-          <input
-            id="actor"
-            name="actor"
-            value={actor}
-            required
-            maxlength={100}
-            aria-describedby="actor-hint"
-          />
-        </p>
+        <Field field="actor" label="Actor" value={actor} required maxlength={100}>
+          The name or ID of a token, <code>anonymous</code>, <code>internal</code>, <code>team:NAME</code>, or{' '}
+          <code>user:ID</code>.
+        </Field>
         <p class="entry">
           <label for="action">Action</label>
           <select id="action" name="action">
@@ -319,21 +309,10 @@ function CheckForm({ question }: { question: AccessQuestion | undefined }) {
             ))}
           </select>
         </p>
-        <p class="entry">
-          <label for="object">Object</label>
-          <span class="quiet" id="object-hint">
-            <code>GROUP</code>, <code>GROUP/KIND</code>, <code>catalog:NAME</code>,{' '}
-            <code>repository:NAME</code>, or <code>registry</code>.
-          </span>
-          <input
-            id="object"
-            name="object"
-            value={object}
-            required
-            maxlength={520}
-            aria-describedby="object-hint"
-          />
-        </p>
+        <Field field="object" label="Object" value={object} required maxlength={520}>
+          <code>GROUP</code>, <code>GROUP/KIND</code>, <code>catalog:NAME</code>, <code>repository:NAME</code>
+          , or <code>registry</code>.
+        </Field>
         <div class="buttons">
           <button type="submit" class="button-plain">
             Check access

@@ -6,6 +6,7 @@ import { Pages } from '../parts/pages.js';
 import { Reference, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
+import { Field } from './field.js';
 
 export interface AuditLogPageData {
   rows: readonly AuditRow[];
@@ -28,20 +29,15 @@ export function AuditLogPage({ shown: { rows, filter, next, isFirst } }: { shown
       <h1>Audit log</h1>
       <form class="form" action={at(operateAuditPath())}>
         {FIELDS.map(([name, label, hint]) => (
-          <p class="entry">
-            <label for={name}>{label}</label>
-            <span class="quiet" id={`${name}-hint`}>
-              {hint}
-            </span>
-            <input
-              id={name}
-              name={name}
-              value={filter[name] ?? ''}
-              maxlength={500}
-              aria-describedby={`${name}-hint`}
-              list={name === 'action' ? 'actions' : undefined}
-            />
-          </p>
+          <Field
+            field={name}
+            label={label}
+            value={filter[name] ?? ''}
+            maxlength={500}
+            list={name === 'action' ? 'actions' : undefined}
+          >
+            {hint}
+          </Field>
         ))}
         <datalist id="actions">
           {AUDIT_ACTIONS.map((action) => (

@@ -3,6 +3,7 @@ import { Pages } from '../parts/pages.js';
 import { EventList } from '../registry/event-list.js';
 import type { EventPart } from '../registry/read-events.js';
 import { useSite } from '../site.js';
+import { Field } from './field.js';
 
 export interface EventsPageData extends EventPart {
   /** Only those of this token or user. */
@@ -16,13 +17,9 @@ export function EventsPage({ shown: { events, by, isFirst, before } }: { shown: 
     <>
       <h1>Events</h1>
       <form class="form" action={at(operateEventsPath())}>
-        <p class="entry">
-          <label for="by">By</label>
-          <span class="quiet" id="by-hint">
-            Name of a token; empty for all.
-          </span>
-          <input id="by" name="by" value={by ?? ''} maxlength={200} aria-describedby="by-hint" />
-        </p>
+        <Field field="by" label="By" value={by ?? ''} maxlength={200}>
+          Name of a token; empty for all.
+        </Field>
         <div class="buttons">
           <button type="submit">Show</button>
         </div>

@@ -59,22 +59,28 @@ export function Problem<Field extends string>({
 export function Field<Name extends string>({
   field,
   label,
-  problems,
+  problems = {},
+  name = field,
   children,
   ...input
 }: PropsWithChildren<{
   /** ID of the input. */
   field: Name;
   label: Child;
-  problems: FieldProblems<Name>;
-  name: string;
-  value: string;
+  problems?: FieldProblems<Name>;
+  /** Absent for the ID. */
+  name?: string;
+  value?: string;
   required?: boolean;
   type?: 'number';
   min?: number;
   max?: number;
   maxlength?: number;
-  autocapitalize?: 'none';
+  pattern?: string;
+  /** ID of a list of values. */
+  list?: string | undefined;
+  autocomplete?: 'off';
+  autocapitalize?: 'none' | 'characters';
   spellcheck?: boolean;
 }>) {
   const hasHint = children !== undefined;
@@ -86,7 +92,7 @@ export function Field<Name extends string>({
           {children}
         </span>
       ) : null}
-      <input id={field} {...input} {...fieldAttributes(field, problems, { hasHint })} />
+      <input id={field} name={name} {...input} {...fieldAttributes(field, problems, { hasHint })} />
       <Problem field={field} problems={problems} />
     </p>
   );

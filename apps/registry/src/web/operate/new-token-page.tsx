@@ -53,7 +53,6 @@ export function NewTokenPage({
           field="name"
           label={LABELS.name}
           problems={problems}
-          name="name"
           value={typed.name}
           required
           maxlength={100}
@@ -78,11 +77,11 @@ export function NewTokenPage({
             </label>
           ))}
         </fieldset>
-        <NamesField name="groups" value={typed.groups} problems={problems}>
+        <NamesField field="groups" typed={typed} problems={problems} maxlength={10_000}>
           Of functions, for <code>read</code>, <code>publish</code>, and <code>yank</code>, for example{' '}
           <code>*.example.com</code>, separated by spaces; <code>*</code> matches every group.
         </NamesField>
-        <NamesField name="repositories" value={typed.repositories} problems={problems}>
+        <NamesField field="repositories" typed={typed} problems={problems} maxlength={10_000}>
           For <code>read</code> and <code>push</code>, for example <code>team/*</code>, separated by spaces;{' '}
           <code>*</code> matches every repository.
         </NamesField>
@@ -97,12 +96,15 @@ export function NewTokenPage({
             </span>
           </label>
         ) : null}
-        {isAdministrator ? <TeamField value={typed.team} problems={problems} /> : null}
+        {isAdministrator ? (
+          <NamesField field="team" typed={typed} problems={problems} maxlength={63}>
+            Optional. The rights of the team bound those of the token; without groups, it has all of the team.
+          </NamesField>
+        ) : null}
         <Field
           field="expiresInDays"
           label={LABELS.expiresInDays}
           problems={problems}
-          name="expiresInDays"
           value={typed.expiresInDays}
           type="number"
           min={1}
@@ -115,23 +117,6 @@ export function NewTokenPage({
         </div>
       </ActionForm>
     </>
-  );
-}
-
-function TeamField({ value, problems }: { value: string; problems: FieldProblems<TokenField> }) {
-  return (
-    <Field
-      field="team"
-      label={LABELS.team}
-      problems={problems}
-      name="team"
-      value={value}
-      maxlength={63}
-      spellcheck={false}
-      autocapitalize="none"
-    >
-      Optional. The rights of the team bound those of the token; without groups, it has all of the team.
-    </Field>
   );
 }
 
@@ -186,25 +171,26 @@ export function SecretGonePage() {
   );
 }
 
-/** A field of names separated by spaces; its children describe them. */
+/** A field of names; its children describe them. */
 function NamesField({
-  name,
-  value,
+  field,
+  typed,
   problems,
+  maxlength,
   children,
 }: PropsWithChildren<{
-  name: 'groups' | 'repositories';
-  value: string;
+  field: 'groups' | 'repositories' | 'team';
+  typed: TokenInput;
   problems: FieldProblems<TokenField>;
+  maxlength: number;
 }>) {
   return (
     <Field
-      field={name}
-      label={LABELS[name]}
+      field={field}
+      label={LABELS[field]}
       problems={problems}
-      name={name}
-      value={value}
-      maxlength={10_000}
+      value={typed[field]}
+      maxlength={maxlength}
       spellcheck={false}
       autocapitalize="none"
     >

@@ -257,7 +257,6 @@ function OneLine({
       field={field}
       label={LABELS[field]}
       problems={problems}
-      name={field}
       value={typed[field]}
       required={required}
       maxlength={400}

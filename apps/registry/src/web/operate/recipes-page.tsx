@@ -7,6 +7,7 @@ import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
+import { Field } from './field.js';
 import { missingChangeScopes, useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
@@ -80,23 +81,18 @@ function CreateForm() {
     <>
       <h2>Create a catalog</h2>
       <form class="form" action={at(RECIPES)}>
-        <p class="entry">
-          <label for="name">Name</label>
-          <span class="quiet" id="name-hint">
-            Lower-case letters, digits, and inner hyphens. When you apply its recipe, the registry creates the
-            catalog.
-          </span>
-          <input
-            id="name"
-            name="name"
-            required
-            maxlength={63}
-            pattern="[a-z0-9]([\-a-z0-9]{0,61}[a-z0-9])?"
-            aria-describedby="name-hint"
-            autocapitalize="none"
-            spellcheck={false}
-          />
-        </p>
+        <Field
+          field="name"
+          label="Name"
+          required
+          maxlength={63}
+          pattern="[a-z0-9]([\-a-z0-9]{0,61}[a-z0-9])?"
+          autocapitalize="none"
+          spellcheck={false}
+        >
+          Lower-case letters, digits, and inner hyphens. When you apply its recipe, the registry creates the
+          catalog.
+        </Field>
         <button type="submit">Write the recipe</button>
       </form>
     </>

@@ -60,15 +60,7 @@ export function TakedownPage({
       </Banner>
       <Effects preview={preview} />
       <ActionForm action={takedownPath(name)} class="form">
-        <Field
-          field="reason"
-          label="Reason"
-          problems={problems}
-          name="reason"
-          value={reason}
-          required
-          maxlength={1_000}
-        >
+        <Field field="reason" label="Reason" problems={problems} value={reason} required maxlength={1_000}>
           Everyone can read it.
         </Field>
         <p>
