@@ -92,6 +92,18 @@ describe('a proof by HTTPS', () => {
     expect(asked).toHaveLength(1);
   });
 
+  it.each(['127.1', '0x7f.1', '1.0x10000', '2.3.4.5.6', 'xn--a.com'])(
+    'is not asked of another host than the group %s',
+    async (group) => {
+      const { network, asked } = await serve((_, response) => response.end(PROOF));
+      expect(await look(network, { ...CLAIM, group })).toEqual({
+        found: false,
+        problem: `${group} is not the name of a host`,
+      });
+      expect(asked).toEqual([]);
+    },
+  );
+
   it.each([404, 403, 500])('is not in an answer with status %i', async (status) => {
     const { network } = await serve((_, response) => response.writeHead(status).end(PROOF));
     expect(await look(network)).toMatchObject({

@@ -10,6 +10,7 @@
 
 import { Resolver } from 'node:dns/promises';
 import { hasProof, type OwnerClaim, PROOF_PATH, type ProofOutcome, proofRecord } from '@krmhub/catalog';
+import { parseUrl } from '@krmhub/schema/parse-url';
 import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 
 /** Finds the proof of a claim in the registry with this URL. */
@@ -72,8 +73,11 @@ function fileUrl(group: string): string {
 }
 
 async function readFile(fetchFile: FetchFile, group: string): Promise<Texts> {
+  const url = fileUrl(group);
+  // URLs have other notations of addresses, such as `127.1`.
+  if (parseUrl(url)?.host !== group) return { problem: `${group} is not the name of a host` };
   try {
-    return { texts: [new TextDecoder().decode(await fetchFile(fileUrl(group)))] };
+    return { texts: [new TextDecoder().decode(await fetchFile(url))] };
   } catch (error) {
     return { problem: (error as Error).message };
   }
