@@ -14,6 +14,7 @@ describe('the tests of limits', () => {
   /** Limits that no client reaches with its requests, and those tested in other files. */
   const TESTED_IN_OTHER_FILES: Record<string, string> = {
     maxEntryLength: 'packages/catalog/src/plan/publish.test.ts',
+    recheckWriterMilliseconds: 'test/authorization/revoked-while-checked.test.ts',
     bodyMilliseconds: 'test/limits/limits.test.ts, test/hostile/socket.test.ts',
     headersMilliseconds: 'test/hostile/socket.test.ts',
     requestMilliseconds: 'test/hostile/socket.test.ts',

@@ -142,7 +142,7 @@ export const MODULES: Readonly<Record<string, Readonly<Record<string, readonly s
     catalogs: ['limits', 'log', 'metrics', 'http', 'workers', 'store'],
     publish: ['limits', 'log', 'metrics', 'http', 'workers', 'store', 'catalogs'],
     upstreams: ['limits', 'log', 'metrics', 'workers', 'store', 'catalogs'],
-    owners: ['log', 'http', 'workers', 'store', 'upstreams'],
+    owners: ['log', 'http', 'workers', 'store', 'catalogs', 'upstreams'],
     'trusted-publishers': ['http', 'upstreams'],
     'sign-in': ['limits', 'log', 'http', 'store', 'upstreams', 'trusted-publishers'],
     users: ['limits', 'http', 'store'],

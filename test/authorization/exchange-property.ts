@@ -288,15 +288,18 @@ class Exchanges {
     groups: readonly string[] | undefined,
     all: readonly TrustedPublisher[],
   ): Expected {
-    const matching = all.filter(
+    const accepting = all.filter(
       (one) =>
-        (groups?.includes(one.group) ?? true) &&
-        this.#isSigned(one, token) &&
-        wants(one, token.claims) &&
-        mayPublish(one, this.#world),
+        (groups?.includes(one.group) ?? true) && wants(one, token.claims) && mayPublish(one, this.#world),
     );
+    const matching = accepting.filter((one) => this.#isSigned(one, token));
     if (token.hasExpired || matching.length === 0) return { statuses: [401, 403, 503] };
-    if (new Set(matching.map(({ team }) => team)).size > 1) return { statuses: [409] };
+    // In the groups that accept a given key, also those that only the issuer could say to be meant.
+    const keyed = new Set(matching.flatMap(({ group, keys }) => (keys === undefined ? [] : [group])));
+    const others = accepting.filter(
+      ({ group, issuer, keys }) => issuer === token.issuer && keys === undefined && keyed.has(group),
+    );
+    if (new Set([...matching, ...others].map(({ team }) => team)).size > 1) return { statuses: [409] };
     if (this.#used.has(identity(token))) return { statuses: [401] };
     return { targets: covered(matching.map(publisherTarget)) };
   }

@@ -43,6 +43,7 @@ export * from './access/owner-claims.js';
 export { readAccess } from './access/read-access.js';
 export { readablePolicies } from './access/readable-policies.js';
 export { readsRecipe } from './access/readable-recipe.js';
+export * from './access/scopes.js';
 export * from './access/search-access.js';
 export * from './access/team-members.js';
 export { rightsWithin } from './access/token-rights.js';

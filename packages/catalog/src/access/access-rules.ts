@@ -12,7 +12,7 @@ import {
   type Visibility,
   type VisibilityRule,
 } from './access-document.js';
-import { type Scope, USER_SCOPES } from './can.js';
+import { type Scope, USER_SCOPES } from './scopes.js';
 import { memberKey, memberSpellings, type UserIdentity } from './team-members.js';
 
 /** How it was shown to whom a group belongs: the word of an administrator, or a proof by DNS or HTTPS. */

@@ -2,9 +2,10 @@ import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { VISIBILITIES } from './access-document.js';
 import { AccessRules } from './access-rules.js';
-import { type AccessObject, type Action, type Actor, ANONYMOUS, can, INSIDER, tokenActor } from './can.js';
+import { type AccessObject, type Actor, ANONYMOUS, can, INSIDER, tokenActor } from './can.js';
 import { userActor } from './compare-access.js';
 import { readAccess } from './read-access.js';
+import type { Action } from './scopes.js';
 import { ssoGroups, userLabel } from './team-members.js';
 
 const HEAD = 'apiVersion: krmhub.dev/v1alpha1\nkind: Access\nmetadata: {name: registry}\nspec:\n';

@@ -1,7 +1,8 @@
 import { matchesGlob } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { type GrantedAction, ROLES, type Role, type Visibility } from './access-document.js';
+import { type GrantedAction, ROLES, type Visibility } from './access-document.js';
 import type { AccessRules, GrantTarget } from './access-rules.js';
+import type { Action } from './scopes.js';
 import type { UserIdentity } from './team-members.js';
 import type { WorkflowRun } from './trusted-publishers/check-claims.js';
 
@@ -68,26 +69,6 @@ export function tokenActor(rules: AccessRules, token: ActingToken): Actor {
   const teams = team === undefined ? undefined : [team];
   return { ...actor, ...defined({ teams, isWorkflow: run && true }) };
 }
-
-/** What an actor wants to do. The scopes of tokens have the same names. */
-export type Action = 'read' | 'publish' | 'yank' | 'push' | 'own' | 'scim' | Role;
-/** A right that a token can have. Who owns a group may do so by its scope to publish. */
-export type Scope = Exclude<Action, 'own'>;
-
-/** Who has a scope that no role gives: every user, where a team of the user has the right, or only tokens of programs. */
-const HOLDERS: Record<Exclude<Scope, Role>, 'users' | 'programs'> = {
-  read: 'users',
-  publish: 'users',
-  yank: 'users',
-  push: 'users',
-  scim: 'programs',
-};
-/** What every user may do where a team of the user has the right. */
-export const USER_SCOPES = (Object.keys(HOLDERS) as (keyof typeof HOLDERS)[]).filter(
-  (scope) => HOLDERS[scope] === 'users',
-);
-/** The scopes that a user can have. */
-export const USER_TOKEN_SCOPES: readonly Scope[] = [...USER_SCOPES, ...ROLES];
 
 /** What an action is on. */
 export type AccessObject =

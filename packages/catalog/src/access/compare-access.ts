@@ -5,7 +5,6 @@ import type { AccessRules } from './access-rules.js';
 import {
   type AccessObject,
   type ActingToken,
-  type Action,
   type Actor,
   ANONYMOUS,
   can,
@@ -13,9 +12,9 @@ import {
   readRights,
   type TokenLimits,
   tokenActor,
-  USER_TOKEN_SCOPES,
 } from './can.js';
 import { accessObjectText } from './object-text.js';
+import { type Action, USER_TOKEN_SCOPES } from './scopes.js';
 import type { UserIdentity } from './team-members.js';
 
 /** Actions whose decision depends on an Access document. */

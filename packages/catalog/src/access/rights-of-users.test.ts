@@ -1,15 +1,8 @@
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import type { AccessRules } from './access-rules.js';
-import {
-  type AccessObject,
-  type Action,
-  type Actor,
-  ANONYMOUS,
-  can,
-  tokenActor,
-  USER_TOKEN_SCOPES,
-} from './can.js';
+import { type AccessObject, type Actor, ANONYMOUS, can, tokenActor } from './can.js';
+import { type Action, USER_TOKEN_SCOPES } from './scopes.js';
 import { GROUPS, ISSUER, KINDS, randomRules, SSO_GROUPS } from './testing/random-access.js';
 
 const ACTIONS: Action[] = ['read', 'publish', 'yank', 'push', 'own', 'audit', 'admin'];
