@@ -39,10 +39,10 @@ it('a claim warns of what others published in the group before, which is shown a
   expect(await claim('shop.example.com')).toEqual([
     0,
     expect.stringMatching(
-      /1 function of the group may be from others.*`krmhub search --group shop\.example\.com`/,
+      /the group already has 1 function\. What is in this registry is now shown as yours.*`krmhub search --group shop\.example\.com`/,
     ),
   ]);
   // A claim that exists is only checked.
   for (const group of ['empty.example.com', before.group])
-    expect(await claim(group)).toEqual([0, expect.not.stringContaining('may be from others')]);
+    expect(await claim(group)).toEqual([0, expect.not.stringContaining('already has')]);
 });

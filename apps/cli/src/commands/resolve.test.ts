@@ -279,6 +279,10 @@ describe('what the user types', () => {
       [`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:p@example.com/c.yaml'],
       'https://…@example.com/c.yaml is not a catalog reference: it contains credentials',
     ],
+    [
+      [`${GROUP}/v1`, 'SetLabels', '-c', 'https://u:my pass@example.com/c.yaml'],
+      'https://…@example.com/c.yaml is not',
+    ],
     [[`${GROUP}/v1`, 'SetLabels', '--runtime', 'wasm'], 'Allowed choices are'],
   ])('%j is refused if it is wrong', async (args, message) => {
     expectEnd(await run(...args), 2, message);

@@ -64,14 +64,15 @@ Example:
 function registerRestore(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('restore')))
     .summary('End the suspension of a user (admin).')
-    .description('End the suspension of a user. The personal tokens work again (admin).')
+    .description('End the suspension of a user (admin).')
     .argument('<user>', USER)
     .addHelpText(
       'after',
       `
-Whom the directory (SCIM) of the first identity provider suspends, only the
-directory restores. A directory that the registry no longer has suspends for
-good, until this command ends that: the user must sign in then.
+If the directory (SCIM) of the first identity provider suspended the user,
+activate the user there. If its provider was removed or is not the first one any
+more, this command ends the suspension. It then revokes the personal tokens, and
+the user must sign in.
 
 Example:
   krmhub user restore alice@example.com`,

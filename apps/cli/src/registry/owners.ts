@@ -47,8 +47,8 @@ export async function claimGroup(
   if (total === 0) return;
   await printWarning(
     io,
-    `${plural(total, 'function')} of the group may be from others, and what this registry has is now shown as yours: ` +
-      `\`krmhub search --group ${group}\` lists them. Yank what is not yours`,
+    `the group already has ${plural(total, 'function')}. What is in this registry is now shown as yours: ` +
+      `\`krmhub search --group ${group}\` lists them. Yank those that are not yours`,
   );
 }
 

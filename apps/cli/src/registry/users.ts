@@ -4,7 +4,7 @@ import { userPages } from '@krmhub/api/read-pages';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import { type Io, write } from '../io/io.js';
-import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { type OutputFormat, printData, printLine, printTable, printWarning } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
 import { connect } from './connection.js';
 
@@ -50,7 +50,7 @@ export async function restoreUser(io: Io, wanted: string, options: UserOptions):
       ? `unchanged: ${label(user)} is not suspended`
       : `restored ${label(user)}: ${plural(tokens, 'personal token')} accepted again`;
   await printLine(io, escapeControls(text));
-  if (problem !== undefined) await printLine(io, escapeControls(`warning: ${problem}`));
+  if (problem !== undefined) await printWarning(io, escapeControls(problem));
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

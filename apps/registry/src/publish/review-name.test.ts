@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import { applyAccess, teamBearer } from '../testing/access.js';
 import { definitionArtifact, readError, testClient } from '../testing/oci.js';
 import {
@@ -8,6 +10,7 @@ import {
   type TestDefinition,
   type TestRegistry,
 } from '../testing/test-registry.js';
+import { userSignedIn } from '../testing/user-session.js';
 import { isNameReview } from './review-name.js';
 
 let registry: TestRegistry;
@@ -177,7 +180,7 @@ describe('the first release of a group of an upstream catalog, whose entries it 
     const { status, body } = await put(theirs);
     expect([status, body.detail]).toEqual([
       403,
-      'the group "fn.vendor.dev" is that of functions in an upstream catalog',
+      'the group "fn.vendor.dev" already exists in an upstream catalog',
     ]);
     expect(isNameReview(body.detail!, theirs.group)).toBe(true);
     expect((await put(theirs, { authorization: await registry.bearer() })).status).toBe(201);
@@ -203,6 +206,20 @@ describe('the first release of a group of an upstream catalog, whose entries it 
     const hidden = { ...theirs, group: 'fn.hidden.dev' };
     const { status, body } = await put(hidden, { authorization: `Bearer ${secret}` });
     expect([status, body.detail]).toEqual([201, undefined]);
+  });
+
+  it('is refused with a token of a user, who chose its groups', async () => {
+    const teams = 'teams: [{name: apps, members: [{ssoGroup: apps}]}]';
+    const grants = 'grants: [{to: {team: apps}, may: [publish], in: {group: "*.vendor.dev"}}]';
+    await applyAccess(registry, `${teams}\n${grants}`);
+    const { user } = await userSignedIn(registry, { groups: ['apps'] });
+    const secret = newSecret();
+    const token = { id: 'of-a-user', name: 'laptop', scopes: ['publish'], groups: [theirs.group], user };
+    const at = registry.parts.clock().toISOString();
+    const limits = { repositories: [], createdAt: at, createdBy: 'Ada' };
+    await registry.parts.store.createToken({ ...token, ...limits } as never, hashSecret(secret));
+    const { status, body } = await put(theirs, { authorization: `Bearer ${secret}` });
+    expect([status, body.detail]).toEqual([403, expect.stringContaining('already exists in an upstream')]);
   });
 });
 

@@ -48,7 +48,9 @@ export async function reviewName(
   const reason = await reasonToReview(deps, group, token());
   if (reason === undefined) return [];
   throw new KrmhubError('forbidden', `the group "${group}" ${reason}`, {
-    hint: 'Check the spelling. If the group is meant, ask an administrator to publish its first release: every token for the group can publish the next ones.',
+    hint: reason.startsWith(UPSTREAM)
+      ? 'Ask an administrator to publish its first release, to make your team its owner, or to create a token that names the group.'
+      : 'Check the spelling. If the group is meant, ask an administrator to publish its first release: every token for the group can publish the next ones.',
   });
 }
 
@@ -58,7 +60,8 @@ export function isNameReview(message: string, group: string): boolean {
   return message.startsWith(of) && REASON.test(message.slice(of.length));
 }
 
-const REASON = /^(?:looks like |has the label |is that of )/;
+const UPSTREAM = 'already exists in ';
+const REASON = new RegExp(`^(?:looks like |has the label |${UPSTREAM})`);
 
 async function reasonToReview(
   deps: ReviewDeps,
@@ -72,7 +75,7 @@ async function reasonToReview(
   if (catalogs !== undefined && !isMeant(deps.access, group, token)) {
     // Otherwise, the entries of a catalog would be refused for the functions of whoever comes first.
     return seesOne(deps.access, group, catalogs)
-      ? 'is that of functions in an upstream catalog'
+      ? `${UPSTREAM}an upstream catalog`
       : 'looks like another group';
   }
   const found = await findLookAlike(deps, group, upstream.keys());
@@ -102,9 +105,13 @@ function seesOne({ rules }: KnownAccess, group: string, catalogs: readonly strin
   return sees({ group }) && catalogs.some((catalog) => sees({ catalog }));
 }
 
-/** Whether an administrator gave this very group to the publisher, or to a team, or its team proved it. */
-function isMeant({ rules }: KnownAccess, group: string, { groups }: TokenRecord): boolean {
-  return rules.ownerOf(group) !== undefined || groups.some((name) => name.split('/', 1)[0] === group);
+/**
+ * Whether an administrator gave this very group to the publisher, or to a team, or its team proved it. Users choose the
+ * groups of their own tokens.
+ */
+function isMeant({ rules }: KnownAccess, group: string, { groups, user }: TokenRecord): boolean {
+  const isNamed = user === undefined && groups.some((name) => name.split('/', 1)[0] === group);
+  return isNamed || rules.ownerOf(group) !== undefined;
 }
 
 /**

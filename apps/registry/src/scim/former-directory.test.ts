@@ -107,7 +107,7 @@ it('the directory of the first provider alone restores, as messages and pages sa
   expect([refused.status, refused.body.hint]).toEqual([409, expect.stringContaining('in the directory')]);
   const page = await (await signedIn(registry)).text('/operate/users');
   expect(page).not.toContain(`/operate/users/${user}/restore`);
-  expect(page).toContain('which alone restores the user');
+  expect(page).toContain('activate the user there');
 });
 
 it('a check of access says why a user has no rights, and only then', async () => {

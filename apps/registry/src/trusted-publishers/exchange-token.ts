@@ -159,7 +159,7 @@ async function refuseEnded(
   const ended = (await store.endedPublishers({ issuer, at: clock().toISOString() }, groups)).find(accepts);
   if (ended === undefined) return;
   const target = publisherTarget(ended);
-  const why = `the trusted publisher of ${target} ended at ${ended.pendingUntil}: no run used it before`;
+  const why = `the trusted publisher of ${target} expired at ${ended.pendingUntil} because no run used it in time`;
   throw new KrmhubError('unauthorized', `the identity token is refused: ${why}`, {
     hint: `An owner of the group adds it again: ${addCommand(target, { issuer, claims })}`,
   });

@@ -313,7 +313,7 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
   const who = describeClaimedWorkflow(String(claims.iss), claims);
   return refused(
     `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
-    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: it is removed, and added again with them. To see those that exist: krmhub publisher list ${group}`,
+    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: remove it, and add it again with the new keys. To see those that exist: krmhub publisher list ${group}`,
   );
 }
 

@@ -130,7 +130,7 @@ it('a run whose publisher was not used in time is told so, and no other one', as
   };
   const ended = [
     401,
-    `the identity token is refused: the trusted publisher of example.com ended at ${first.pendingUntil}: no run used it before`,
+    `the identity token is refused: the trusted publisher of example.com expired at ${first.pendingUntil} because no run used it in time`,
     'An owner of the group adds it again: krmhub publisher add example.com --github example/functions --workflow release.yml',
   ];
   expect(await answer()).toEqual(ended);
@@ -158,7 +158,7 @@ it('while a newer Access document cannot be read, a run is told that, and not th
   expect([status, body.detail, body.hint]).toEqual([
     403,
     expect.stringContaining('whose Access document is of a newer version of krmhub'),
-    'The operator starts the version of krmhub that applied the Access document, or a later one.',
+    'Ask the operator to start the version of krmhub that applied the Access document, or a later one.',
   ]);
   const { body: checked } = await registry.send<CheckedPublishers>('POST', '/api/v1/oidc/check', {
     group: 'example.com',

@@ -134,9 +134,11 @@ function invalidReference(
   reason: string,
   hint: string | undefined,
 ): KrmhubError {
+  // A password with a space in it is not recognized as one in a message.
+  const text = reference.text.replace(/\/\/[^/?#]*@/, '//…@');
   return new KrmhubError(
     'usage',
-    `${describeReference(reference)} is not a catalog reference: ${escapeControls(reason)}`,
+    `${describeReference({ ...reference, text })} is not a catalog reference: ${escapeControls(reason)}`,
     {
       hint:
         hint ??

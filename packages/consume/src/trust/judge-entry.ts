@@ -126,8 +126,8 @@ async function readBundles(
   { cache, fetcher }: JudgeContext,
   release: RegistryRelease,
 ): Promise<Uint8Array[]> {
-  const digests = fetcher.isOffline
-    ? await knownBundles(fetcher, release)
+  const { digests, record } = fetcher.isOffline
+    ? { digests: await knownBundles(fetcher, release), record: undefined }
     : await listBundles(fetcher, release);
   const found: Uint8Array[] = [];
   for (const digest of digests) {
@@ -144,11 +144,16 @@ async function readBundles(
     // Other bytes are a bundle as good as any: only its signature counts. But they are not stored under this digest.
     found.push(bytes);
   }
+  // Only of those that are in the cache.
+  await record?.();
   return found;
 }
 
-/** Returns the digests of the signatures of a release, and records them for a run without the network. */
-async function listBundles(fetcher: DocumentFetcher, release: RegistryRelease): Promise<Digest[]> {
+/** Returns the digests of the signatures of a release, and what records them for a run without the network. */
+async function listBundles(
+  fetcher: DocumentFetcher,
+  release: RegistryRelease,
+): Promise<{ digests: Digest[]; record: () => Promise<void> }> {
   const { bytes, store } = await fetcher.fetchBytes({
     address: bundlesAddress(release),
     maxBytes: RESOLVE_LIMITS.maxListBytes,
@@ -159,8 +164,10 @@ async function listBundles(fetcher: DocumentFetcher, release: RegistryRelease): 
     const { digest } = (one ?? {}) as { digest?: unknown };
     return typeof digest === 'string' && isDigest(digest) ? [digest] : [];
   });
-  await store.writer.write((to) => to.writeRecord('evidence', evidenceName(release), { bundles: digests }));
-  return digests;
+  const record = async () => {
+    await store.writer.write((to) => to.writeRecord('evidence', evidenceName(release), { bundles: digests }));
+  };
+  return { digests, record };
 }
 
 async function knownBundles(fetcher: DocumentFetcher, release: RegistryRelease): Promise<Digest[]> {

@@ -1,7 +1,7 @@
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { KrmhubError } from './error.js';
-import { hidePasswords, isSecretParameter, withoutPasswords } from './hide-passwords.js';
+import { hideBeginning, hidePasswords, isSecretParameter, withoutPasswords } from './hide-passwords.js';
 import { printable } from './network-reason.js';
 import { quote } from './quote.js';
 
@@ -108,10 +108,12 @@ describe('secrets of URLs', () => {
     }
   });
 
-  it('take no longer to look for in a hostile text', () => {
-    const texts = ['a:b=', 'https://', 'a:', '@', 'x://a:b', '…', '?token=', 'a'];
-    const start = performance.now();
-    for (const text of texts) hidePasswords(text.repeat(1_000_000 / text.length));
-    expect(performance.now() - start).toBeLessThan(10_000);
+  it('are looked for only in the beginning of a text that is shortened', () => {
+    const long = `${'a '.repeat(10_000)}https://user:secret@host/x`;
+    expect(hideBeginning(long)).toBe(`${long.slice(0, 8_192)}…`);
+    expect(hideBeginning('https://user:secret@host/x')).toBe('https://…@host/x');
+    // Otherwise these would take seconds.
+    for (const text of [',a:', 'aa:/a:a', 'a:b=', 'https://', '@', '?token='])
+      quote(`@ ${text.repeat(300_000)}`);
   });
 });

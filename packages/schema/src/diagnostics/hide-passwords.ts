@@ -36,6 +36,14 @@ export function hidePasswords(text: string, mark: (secret: string) => string = (
   return shown.replace(SECRET_VALUE, (_, name: string, value: string) => name + mark(value));
 }
 
+/** More than a message shows. */
+const MAX_HIDDEN = 8_192;
+
+/** The same for a text that is shortened afterwards, which can be as long as a document. */
+export function hideBeginning(text: string, mark?: (secret: string) => string): string {
+  return hidePasswords(text.length > MAX_HIDDEN ? `${text.slice(0, MAX_HIDDEN)}…` : text, mark);
+}
+
 /** Hides what the message and the hint of a diagnostic quote. */
 export function withoutPasswords(diagnostic: Diagnostic): Diagnostic {
   const { message, hint } = diagnostic;

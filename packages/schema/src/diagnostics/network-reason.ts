@@ -1,8 +1,8 @@
-import { hidePasswords } from './hide-passwords.js';
+import { hideBeginning } from './hide-passwords.js';
 
 /** Shortens foreign text for messages, and replaces control characters. Hides passwords, which may be cut in two. */
 export function printable(text: string, maxLength = 200): string {
-  const clean = hidePasswords(text, () => '...').replace(/[^\x20-\x7e]/g, '?');
+  const clean = hideBeginning(text, () => '...').replace(/[^\x20-\x7e]/g, '?');
   return clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean;
 }
 

@@ -287,7 +287,7 @@ export function isAdministrator(rules: AccessRules, token: TokenRecord): boolean
 
 /** What helps while only administrators may do anything: no grant or owner would. */
 export const HINT_UNREADABLE_ACCESS =
-  'The operator starts the version of krmhub that applied the Access document, or a later one.';
+  'Ask the operator to start the version of krmhub that applied the Access document, or a later one.';
 
 /** Throws `forbidden` if the token lacks a right. */
 export function refuseLacking(

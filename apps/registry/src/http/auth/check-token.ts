@@ -45,8 +45,7 @@ export interface CheckDeps {
 }
 
 const HINT_SUSPENDED = 'Ask an administrator of the registry, who can restore the user: krmhub user restore.';
-const HINT_INACTIVE =
-  'Ask who manages the directory of your organization, which says that the user is not active.';
+const HINT_INACTIVE = 'Ask who manages the directory of your organization to activate the user.';
 const HINT_ENDED =
   'Sign in again: krmhub login. On the pages, you can create other tokens after you sign in again.';
 

@@ -130,9 +130,11 @@ function UserItem({ user, sessions, hasProvider }: UsersPageData['users'][number
         {user.suspendedAt === undefined ? null : (
           <li>
             suspended <Time at={user.suspendedAt} /> by <Text value={user.suspendedBy ?? ''} max={100} />
-            {user.directory?.isActive === false ? ', which alone restores the user' : null}
           </li>
         )}
+        {user.directory?.isActive === false ? (
+          <li>the directory says that the user is not active: activate the user there</li>
+        ) : null}
         {hasProvider ? null : <li>cannot sign in: the registry no longer has this identity provider</li>}
         <li>
           <a href={at(`/operate/audit?object=${encodeURIComponent(`user/${user.id}`)}`)}>
