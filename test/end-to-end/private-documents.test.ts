@@ -175,13 +175,13 @@ describe('a private document', () => {
 
   it('that another server has, for who was redirected there, is cached for them alone', async () => {
     set('/signed', 'secret');
-    const elsewhere = origin.replace('127.0.0.1', 'localhost');
-    documents.set('/a', { text: '', readers: new Set(['alice']), location: `${elsewhere}/signed` });
+    const other = origin.replace('127.0.0.1', 'localhost');
+    documents.set('/a', { text: '', readers: new Set(['alice']), location: `${other}/signed` });
     for (let round = 0; round < 2; round++) expect(await read('alice', '/a')).toBe('secret');
     expect(await read('alice', '/a', true)).toBe('secret');
     for (const other of ['bob', undefined]) expect(await read(other, '/a', true)).toBe('unavailable');
     expect(await sharedTexts()).not.toContain('secret');
-    documents.set('/a', { text: '', readers: new Set(), location: `${elsewhere}/signed` });
+    documents.set('/a', { text: '', readers: new Set(), location: `${other}/signed` });
     expect(await read('alice', '/a')).toBe('not-found');
     expect(await read('alice', '/a', true)).toBe('unavailable');
   });

@@ -17,14 +17,16 @@ export function readerChecks(c: RegistryContext): () => Promise<CheckedReader | 
   };
 }
 
-const CHANGED = 'what the client may read was changed meanwhile';
-
 /** Returns the bytes of a response. If it is for this client only, they end when the client may not read the same any more. */
 export function checkedPieces(
   c: RegistryContext,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  return c.get('isPrivate') === true ? whileSame(readerChecks(c), pieces) : pieces;
+  if (c.get('isPrivate') !== true) return pieces;
+  const check = readerChecks(c);
+  return checkedBy(async () => {
+    if ((await check())?.isSame === false) throw changed();
+  }, pieces);
 }
 
 /**
@@ -35,31 +37,29 @@ export function readableChecks(isReadable: () => Promise<boolean>): () => Promis
   let checkedAt = performance.now();
   return async () => {
     if (performance.now() - checkedAt < SERVER_LIMITS.recheckReaderMilliseconds) return;
-    if (!(await isReadable())) throw new KrmhubError('unauthorized', CHANGED);
+    if (!(await isReadable())) throw changed();
     checkedAt = performance.now();
   };
 }
 
 /** Returns the bytes of a response to everybody. They end when not everybody may read them any more. */
-export async function* whileReadable(
+export function whileReadable(
   isReadable: () => Promise<boolean>,
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
-  const check = readableChecks(isReadable);
+  return checkedBy(readableChecks(isReadable), pieces);
+}
+
+async function* checkedBy(
+  check: () => Promise<void>,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
   for await (const piece of pieces) {
     await check();
     yield piece;
   }
 }
 
-async function* whileSame(
-  check: ReturnType<typeof readerChecks>,
-  pieces: AsyncIterable<Uint8Array>,
-): AsyncIterable<Uint8Array> {
-  for await (const piece of pieces) {
-    if ((await check())?.isSame === false) {
-      throw new KrmhubError('unauthorized', CHANGED);
-    }
-    yield piece;
-  }
+function changed(): KrmhubError {
+  return new KrmhubError('unauthorized', 'what the client may read was changed meanwhile');
 }

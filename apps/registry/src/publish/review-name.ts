@@ -48,9 +48,10 @@ export async function reviewName(
   const reason = await reasonToReview(deps, group, token());
   if (reason === undefined) return [];
   throw new KrmhubError('forbidden', `the group "${group}" ${reason}`, {
-    hint: reason.startsWith(UPSTREAM)
-      ? 'Ask an administrator to publish its first release, to make your team its owner, or to create a token that names the group.'
-      : 'Check the spelling. If the group is meant, ask an administrator to publish its first release: every token for the group can publish the next ones.',
+    hint:
+      reason === IN_UPSTREAM
+        ? 'Ask an administrator to publish its first release, to make your team its owner, or to create a token that names the group.'
+        : 'Check the spelling. If the group is meant, ask an administrator to publish its first release: every token for the group can publish the next ones.',
   });
 }
 
@@ -60,8 +61,8 @@ export function isNameReview(message: string, group: string): boolean {
   return message.startsWith(of) && REASON.test(message.slice(of.length));
 }
 
-const UPSTREAM = 'already exists in ';
-const REASON = new RegExp(`^(?:looks like |has the label |${UPSTREAM})`);
+const IN_UPSTREAM = 'already exists in an upstream catalog';
+const REASON = new RegExp(`^(?:looks like |has the label |${IN_UPSTREAM})`);
 
 async function reasonToReview(
   deps: ReviewDeps,
@@ -73,10 +74,8 @@ async function reasonToReview(
   const upstream = await upstreamCatalogs(deps.store);
   const catalogs = upstream.get(group);
   if (catalogs !== undefined && !isMeant(deps.access, group, token)) {
-    // Otherwise, the entries of a catalog would be refused for the functions of whoever comes first.
-    return seesOne(deps.access, group, catalogs)
-      ? `${UPSTREAM}an upstream catalog`
-      : 'looks like another group';
+    // Otherwise, the entries of a catalog would be refused for the functions of the first publisher.
+    return seesOne(deps.access, group, catalogs) ? IN_UPSTREAM : 'looks like another group';
   }
   const found = await findLookAlike(deps, group, upstream.keys());
   if (found === undefined) return undefined;

@@ -50,7 +50,7 @@ const ALIKE = new RegExp(`[${Object.keys(LOOKS).join('')}]`, 'g');
 /** Shorter names have too many neighbors that differ in one character. */
 const MIN_OWNER_LENGTH = 3;
 /** The same for names below different public suffixes: fewer of them are typing errors. */
-const MIN_OWNER_LENGTH_ELSEWHERE = 6;
+const MIN_OWNER_LENGTH_OTHER_SUFFIX = 6;
 const MIN_LABEL_LENGTH = 5;
 /** A shorter name without its dots is a word. */
 const MIN_JOINED_LENGTH = 5;
@@ -146,7 +146,7 @@ function describeLikeness(name: Name, other: Name): string | undefined {
   if (name.isPublic && other.isPublic) {
     // Readers remember the name more than what follows it.
     if (name.bareOwner === other.bareOwner) return `${name.owner} and ${other.owner} look the same`;
-    if (length >= MIN_OWNER_LENGTH_ELSEWHERE && differsInOne(name.owner, other.owner)) {
+    if (length >= MIN_OWNER_LENGTH_OTHER_SUFFIX && differsInOne(name.owner, other.owner)) {
       return `${name.owner} differs from ${other.owner} in one character`;
     }
   }

@@ -16,7 +16,7 @@ const AUTHORITY = /[^\s/?#\\]{0,4096}/y;
 const WORD = /\S{0,4096}/y;
 const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:@[\]]*)(?::\d*)?$/;
 const DIGEST = /^sha(?:256|512):/;
-/** `user:password@host/…` without a scheme, also as a part of a path. The digest of an image is no host. */
+/** `user:password@host/…` without a scheme, also as a part of a path. The digest of an image is not a host. */
 const BARE =
   /(^|[\s"'`(=,/])([^\s/:@"'`(=,]{1,200}:[^\s/@]{1,500})(?=@(?!sha(?:256|512):)[a-z0-9[][^\s/@:]*(?:\/|:\S))/gi;
 
@@ -27,7 +27,7 @@ export function isSecretParameter(name: string): boolean {
 
 /**
  * Hides the user names, passwords, and tokens of URLs in a text for people, also of URLs that are not valid: logs of
- * pipelines have messages. `mark` returns what stands for a secret.
+ * pipelines have messages. `mark` returns the replacement of a secret.
  */
 export function hidePasswords(text: string, mark: (secret: string) => string = () => '…'): string {
   const hasUser = text.includes('@') || text.includes('…');
