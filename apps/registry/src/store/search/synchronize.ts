@@ -13,6 +13,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import { searchedBefore } from '../records/snapshots/searched-serial.js';
 import { FIRST_UPSTREAM_PLACE, IS_UPSTREAM } from '../records/snapshots/served-entries.js';
 import { text, type Work } from '../sql/statement.js';
 import type { SyncSql } from '../sqlite/sqlite-sql.js';
@@ -38,7 +39,10 @@ interface Behind {
 const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_function
   WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
 
-const mark = text('UPDATE catalog SET searched_serial = :serial WHERE name = :catalog');
+/** Changes nothing if a takedown, or a deleted catalog, has search read again what it had read. */
+const mark = text(
+  'UPDATE catalog SET searched_serial = :newest WHERE name = :catalog AND searched_serial = :searched',
+);
 const selectSearched = text<{ searched: number }>(
   'SELECT searched_serial AS searched FROM catalog WHERE name = :catalog',
 );
@@ -50,7 +54,7 @@ const concerned = text<{ found: 0 | 1 }>(
      WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM.sqlite}) AS found`,
 );
 const searchAgain = text(
-  `UPDATE catalog SET searched_serial = min(searched_serial, shown.from_serial - 1)
+  `UPDATE catalog SET searched_serial = ${searchedBefore('shown.from_serial')}
    FROM (${FIRST_UPSTREAM_PLACE.sqlite}) AS shown WHERE catalog.name = shown.catalog`,
 );
 const behind = text<Behind>(
@@ -74,7 +78,7 @@ export function* snapshotCommitted({ catalog, serial }: SnapshotRecord): Work<vo
       if (left === 0) return;
     }
   }
-  yield* mark.run({ catalog, serial });
+  yield* mark.run({ catalog, searched: serial - 1, newest: serial });
 }
 
 /** Updates search in the transaction that takes a release of a function down: the last one frees the name. */
@@ -85,7 +89,9 @@ export function* takenDown(group: string, kind: string): Work<void> {
 
 export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchronizeSearch'] {
   return async (signal) => {
-    for (const one of await read(() => behind.all())) {
+    for (;;) {
+      const one = await read(() => behind.first());
+      if (one === undefined) return true;
       const names = await read(() => changed.all({ ...one }));
       let done = 0;
       for (;;) {
@@ -99,13 +105,12 @@ export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchr
             if ((yield* refresh(name.group, name.kind, ENTRIES_AT_ONCE)) < ENTRIES_AT_ONCE) next += 1;
             if (performance.now() >= until) break;
           }
-          if (next === names.length) yield* mark.run({ catalog: one.catalog, serial: one.newest });
+          if (next === names.length) yield* mark.run({ ...one });
           return next;
         });
         if (done === names.length) break;
         await setTimeout(PAUSE_MS);
       }
     }
-    return true;
   };
 }

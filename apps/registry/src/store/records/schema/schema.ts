@@ -213,7 +213,7 @@ export const catalogs = sqliteTable('catalog', {
   throughEvent: integer('through_event').notNull(),
   /** UTC; the time by which minimum ages of entries are judged. */
   clock: text('clock').notNull().default(''),
-  /** Last serial whose upstream functions are in `upstream_function`. */
+  /** Last serial whose upstream functions are in `upstream_function`; less than 1 for none. */
   searchedSerial: integer('searched_serial').notNull().default(0),
   /** JSON of a CatalogDeletion; null for a catalog that is not deleted. */
   deleted: text('deleted', { mode: 'json' }).$type<CatalogDeletion>(),

@@ -12,6 +12,7 @@ import { appendEvent } from '../events/append-event.js';
 import { refuseOutdated } from '../events/decided-through.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
+import { searchedBefore } from './searched-serial.js';
 
 /** SQL of the names of catalogs whose data is being deleted, or is deleted. */
 export const PURGED_CATALOGS = `SELECT name FROM catalog WHERE deleted ->> 'purgedAt' IS NOT NULL`;
@@ -27,7 +28,7 @@ const one = query((db) =>
     .where(and(eq(catalogs.name, sql.placeholder('name')), isNotNull(catalogs.deleted))),
 );
 /** Invalidates builds that were planned before, and has search read all its functions again. */
-const replanned = { searchedSerial: 0, throughEvent: 0 };
+const replanned = { searchedSerial: sql.raw(searchedBefore('1')), throughEvent: 0 };
 
 /**
  * Deletes catalogs and restores them. A deleted catalog keeps all its rows until it is purged. The queries of catalogs,

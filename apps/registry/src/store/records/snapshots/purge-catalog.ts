@@ -15,7 +15,7 @@ const BATCH = 500;
 
 // Search reads from the rows which functions it must exclude.
 const IS_SEARCHED =
-  'searched_serial >= coalesce((SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name), 0)';
+  'coalesce(searched_serial >= (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name), true)';
 const IS_DUE = `deleted ->> 'restorableUntil' <= :at AND ${IS_SEARCHED}`;
 const HAS_ROWS = `EXISTS (SELECT 1 FROM snapshot WHERE catalog = name)
   OR EXISTS (SELECT 1 FROM catalog_function WHERE catalog = name)
