@@ -86,17 +86,23 @@ export function trustedPublisherContract(store: () => TrustedPublisherStore & To
       expect(await store().publishersOfToken(expired, { limit: 10 })).toEqual([]);
       const named = ['example.com', 'b.example.com'];
       expect(await store().publishersOfToken(expired, { named, keyed: named })).toEqual([]);
-      const teams = await store().issuerTeams(issuer);
-      expect(teams.sort((a, b) => Number(a.isServed) - Number(b.isServed))).toEqual([
-        { team: 'red', isServed: false },
-        { isServed: true },
-      ]);
-      expect(await store().issuerTeams('none')).toEqual([]);
-      const ended = (at: string, groups?: string[]) => store().endedPublishers({ issuer, at }, groups);
+      const teams = async (since: string) =>
+        (await store().issuerTeams({ issuer, since })).sort(
+          (a, b) => Number(a.isServed) - Number(b.isServed),
+        );
+      expect(await teams(AT)).toEqual([{ team: 'red', isServed: false }, { isServed: true }]);
+      expect(await teams(pendingUntil)).toEqual([]);
+      const standing = { ...publisher, id: 'standing', group: 'c.example.com', team: 'blue' };
+      await store().addTrustedPublisher({ ...standing, pendingUntil: '2031-01-01T00:00:00.000Z' });
+      expect(await teams(pendingUntil)).toEqual([{ team: 'blue', isServed: true }]);
+      expect(await store().issuerTeams({ issuer: 'none', since: AT })).toEqual([]);
+      const ended = (at: string, groups?: string[], since = AT) =>
+        store().endedPublishers({ issuer, at, since }, groups);
       expect(await ended(AT)).toEqual([]);
       expect(await ended(pendingUntil)).toEqual([b, one]);
       expect(await ended(pendingUntil, ['absent.example.com', 'example.com'])).toEqual([one]);
       expect(await ended(pendingUntil, [])).toEqual([]);
+      expect(await ended('2030-04-04T00:00:00.000Z', undefined, pendingUntil)).toEqual([]);
     });
 
     it('that were not used in time make place for others of the group', async () => {

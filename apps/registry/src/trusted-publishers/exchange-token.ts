@@ -48,6 +48,8 @@ export interface ExchangeDeps {
 
 /** Milliseconds for which the token of a workflow can be used. */
 const LIFE_MILLISECONDS = 900_000;
+/** Milliseconds for which a run is told that its publisher ended. Later, its issuer is not asked for keys any more. */
+const TOLD_MILLISECONDS = 30 * 86_400_000;
 
 /** Returns the audience for which this registry takes tokens: its URL, so that no token is for two registries. */
 export function registryAudience({ config: { publicUrl } }: ExchangeDeps): string {
@@ -72,7 +74,7 @@ export async function exchangeToken(
   const audience = registryAudience(deps);
   const identity = await verifyIdentityToken(text, {
     publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
-    issuerTeams: (issuer) => store.issuerTeams(issuer),
+    issuerTeams: (issuer) => store.issuerTeams({ issuer, since: toldSince(now) }),
     decide: (publishers, claims) => decidePublishers(deps, publishers, claims),
     groups,
     audience,
@@ -156,13 +158,19 @@ async function refuseEnded(
 ): Promise<void> {
   const accepts = (one: TrustedPublisher) => checkClaims(one, claims).length === 0;
   if (!isServed || publishers.some(accepts)) return;
-  const ended = (await store.endedPublishers({ issuer, at: clock().toISOString() }, groups)).find(accepts);
+  const now = clock();
+  const of = { issuer, at: now.toISOString(), since: toldSince(now) };
+  const ended = (await store.endedPublishers(of, groups)).find(accepts);
   if (ended === undefined) return;
   const target = publisherTarget(ended);
   const why = `the trusted publisher of ${target} expired at ${ended.pendingUntil} because no run used it in time`;
   throw new KrmhubError('unauthorized', `the identity token is refused: ${why}`, {
     hint: `An owner of the group adds it again: ${addCommand(target, { issuer, claims })}`,
   });
+}
+
+function toldSince(now: Date): string {
+  return new Date(now.getTime() - TOLD_MILLISECONDS).toISOString();
 }
 
 /**

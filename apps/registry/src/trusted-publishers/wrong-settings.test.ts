@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { CheckedPublishers, ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
 import { exportJWK } from 'jose';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { storeAccess } from '../testing/access.js';
 import { AUDIENCE, GITHUB, RUN, TestIssuer } from '../testing/test-issuer.js';
 import { definitionText, openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -148,6 +148,25 @@ it('a run whose publisher was not used in time is told so, and no other one', as
   const settings = { ...WANTED.settings, ref: 'refs/heads/other' };
   expect((await add({ group: 'other.example.com', settings })).status).toBe(201);
   expect(await answer({}, ['example.com', 'other.example.com'])).toEqual(ended);
+});
+
+it('an issuer whose publishers ended long ago is not asked for keys', async () => {
+  const issuer = 'https://ci.example.com';
+  const ci = await TestIssuer.create(issuer);
+  await add({ provider: 'custom', issuer, settings: { subject: 'subject' } });
+  const fetched = vi.spyOn(github, 'fetch');
+  const asked = async () => {
+    fetched.mockClear();
+    const { body } = await send(await ci.sign({ aud: AUDIENCE }, { now: registry.parts.clock() }));
+    return [fetched.mock.calls.length > 0, body.detail];
+  };
+  registry.advance(59 * 86_400_000);
+  expect(await asked()).toEqual([true, expect.stringContaining(issuer)]);
+  registry.advance(2 * 86_400_000);
+  expect(await asked()).toEqual([
+    false,
+    `the identity token is refused: no trusted publisher has the issuer "${issuer}"`,
+  ]);
 });
 
 it('while a newer Access document cannot be read, a run is told that, and not that the owner changed', async () => {

@@ -39,15 +39,15 @@ export interface TrustedPublisherReader {
     groups: { named: readonly string[]; keyed: readonly string[] } | { limit: number },
   ): Promise<TrustedPublisher[]>;
   /**
-   * Returns publishers of an issuer, without keys, of the groups or of all, that expired before `at`: a limited number, the
-   * newest first.
+   * Returns publishers of an issuer, without keys, of the groups or of all, that expired before `at` and after `since`: a
+   * limited number, the newest first.
    */
   endedPublishers(
-    of: { issuer: string; at: Time },
+    of: { issuer: string; at: Time; since: Time },
     groups: readonly string[] | undefined,
   ): Promise<TrustedPublisher[]>;
-  /** Returns the teams with publishers of an issuer, also with those that expired. */
-  issuerTeams(issuer: string): Promise<IssuerTeam[]>;
+  /** Returns the teams with publishers of an issuer, without those that expired before `since`. */
+  issuerTeams(of: { issuer: string; since: Time }): Promise<IssuerTeam[]>;
 }
 
 /** Stores which workflows may publish, and which of their tokens were exchanged. */

@@ -34,7 +34,8 @@ const COLUMNS = `id, group_name AS "group", kind, provider, issuer, settings, pi
   created_at AS "createdAt", created_by AS "createdBy", expires_at AS "pendingUntil", last_used_at AS "lastUsedAt"`;
 type Row = typeof trustedPublishers.$inferSelect;
 type TextRow = Omit<Row, 'settings' | 'pins'> & { settings: string; pins: string };
-const STANDING = '(expires_at IS NULL OR expires_at > :at)';
+const endsAfter = (time: ':at' | ':since') => `(expires_at IS NULL OR expires_at > ${time})`;
+const STANDING = endsAfter(':at');
 const tokenRows = (where: string) =>
   `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND ${STANDING} AND (${where})
    ORDER BY group_name, created_at DESC, id`;
@@ -56,13 +57,14 @@ const ofAnyGroup = bothEngines(
 /** Those that ended of one issuer that are read at once: they stay until another one is added to their group. */
 const MAX_ENDED = 1_000;
 const ended = (where: string) =>
-  `SELECT ${COLUMNS} FROM trusted_publisher WHERE issuer = :issuer AND keys IS NULL AND expires_at <= :at ${where}
+  `SELECT ${COLUMNS} FROM trusted_publisher
+   WHERE issuer = :issuer AND keys IS NULL AND expires_at <= :at AND expires_at > :since ${where}
    ORDER BY created_at DESC, id LIMIT ${MAX_ENDED}`;
 const allEnded = text<TextRow>(ended(''));
 const endedOfGroups = text<TextRow>(inList((groups) => ended(`AND group_name IN ${groups}`), ':named'));
 const teams = text<{ team: string | null; served: number }>(
   `SELECT DISTINCT team, CASE WHEN keys IS NULL THEN 1 ELSE 0 END AS served FROM trusted_publisher
-   WHERE issuer = :issuer`,
+   WHERE issuer = :issuer AND ${endsAfter(':since')}`,
 );
 const countOfTeam = text<{ count: number }>(
   'SELECT count(*) AS count FROM trusted_publisher WHERE team = :team',
@@ -168,9 +170,9 @@ export function trustedPublisherRows(database: Sql): TrustedPublisherStore {
             : yield* endedOfGroups.all({ ...of, named: JSON.stringify(groups) });
         return rows.map(textRecord);
       }),
-    issuerTeams: (issuer) =>
+    issuerTeams: (of) =>
       readOne(function* () {
-        const rows = yield* teams.all({ issuer });
+        const rows = yield* teams.all({ ...of });
         return rows.map(({ team, served }) => ({
           ...defined({ team: team ?? undefined }),
           isServed: served === 1,
