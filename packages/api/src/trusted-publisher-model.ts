@@ -110,7 +110,7 @@ export const ExchangeRequest = z
       .optional()
       .openapi({
         description:
-          'What it will publish. Absent for all groups that it may publish, if one team owns them. Keys that owners gave count for the first 50',
+          'What it will publish. Absent for all groups that it may publish, if one team owns them. Keys that owners gave count for the first 50, if one of the first 16 accepts the token',
         example: ['example.com'],
       }),
   })

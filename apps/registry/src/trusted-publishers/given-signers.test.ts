@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
+import type { ExchangedToken } from '@krmhub/api/model';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AUDIENCE, TestIssuer } from '../testing/test-issuer.js';
 import { openTestRegistry } from '../testing/test-registry.js';
@@ -92,6 +93,31 @@ describe('keys that owners gave', () => {
           expect(await cost(['secret.example.com', ...others], by)).toEqual(absent);
         }
       }
+      // Also if a client names many groups, a limited number of keys is checked.
+      const many = Array.from({ length: 50 }, (_, at) => `absent${at}.example.com`);
+      const absent = await cost(['absent.example.com', ...many], mine!);
+      expect(absent.signatures).toBe(16);
+      expect(await cost(['secret.example.com', ...many], mine!)).toEqual(absent);
+      expect(await cost(['a.example.com', ...many], mine!)).toMatchObject({ status: 201, signatures: 16 });
+      // A group that is named later counts with one that was checked and accepts the token, and not with any other.
+      const few = many.slice(0, 20);
+      const exchanged = async (groups: string[]) => {
+        const token = await mine!.sign(
+          { aud: AUDIENCE, sub: 'mine' },
+          { now: registry.parts.clock(), header: { kid } },
+        );
+        const { status, body } = await registry.send<ExchangedToken>('POST', '/api/v1/oidc/token', {
+          ...{ token, groups },
+        });
+        return status === 201 ? body.publishes : status;
+      };
+      await add('b.example.com', 'mine', [keyOf(mine!, kid)]);
+      await add('other.example.com', 'other', [keyOf(mine!, kid)]);
+      expect(await exchanged(['a.example.com', ...few, 'b.example.com'])).toEqual([
+        ...['a.example.com', 'b.example.com'],
+      ]);
+      for (const earlier of ['other.example.com', 'absent.example.com'])
+        expect(await exchanged([earlier, ...few, 'b.example.com'])).toBe(401);
     } finally {
       await registry.close();
     }

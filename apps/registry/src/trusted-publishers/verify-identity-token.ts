@@ -34,10 +34,9 @@ const MAX_LENGTH = 16_384;
 const REMEMBERED_SECONDS = 3_600;
 /** Groups whose given keys are read: the first ones that are named. */
 const MAX_GROUPS = 50;
-/**
- * Different keys with the ID that owners of a group gave: what is read of one group does not depend on the others, so that
- * it does not tell what they have.
- */
+/** Given keys with which a token is checked, whether there are as many or not (given-signers.ts): of so many groups, one each. */
+const MAX_CHECKED = 16;
+/** Different keys with the ID that owners of a group gave: the newest ones, which are checked if fewer groups are named. */
 const MAX_KEYS_OF_GROUP = 3;
 /** Publishers with keys, and different keys, of a token that names no group. */
 const MAX_KEYED = 1_000;
@@ -201,34 +200,61 @@ interface Signer {
   publishers: readonly TrustedPublisher[];
 }
 
-/** A key that owners gave, not checked, and the publishers for which it counts. */
+/** A key that owners gave, not checked. */
 interface GivenKey {
   given: JsonValue;
-  publishers: TrustedPublisher[];
+  /** The publishers that have a token checked with it. */
+  checking: TrustedPublisher[];
+  /** Others for which it counts. */
+  more: TrustedPublisher[];
+}
+
+interface KeyPlaces {
+  named: readonly string[];
+  /** Those of them whose given keys are read. */
+  keyed: readonly string[];
+  /** Those of them that have tokens checked. */
+  checking: ReadonlySet<string>;
+  /**
+   * How many keys of each, the newest ones. It depends on what the client named alone: what is read of one group must not
+   * tell what the others have.
+   */
+  ofGroup: number;
+}
+
+function keyPlaces(named: readonly string[]): KeyPlaces {
+  const keyed = [...new Set(named)].slice(0, MAX_GROUPS);
+  const checking = new Set(keyed.slice(0, MAX_CHECKED));
+  const ofGroup = Math.min(MAX_KEYS_OF_GROUP, Math.floor(MAX_CHECKED / checking.size));
+  return { named, keyed, checking, ofGroup };
 }
 
 /** Returns the keys with an ID that owners gave: each that is checked costs time. */
 function candidates(
   wanted: readonly TrustedPublisher[],
   { issuer, keyId }: Unverified,
-  isLimited: boolean,
+  places: KeyPlaces | undefined,
 ): GivenKey[] {
+  const isLimited = places === undefined;
   const refuseMany = () => {
     throw refused(`owners gave many keys of ${issuer} that have its ID`, HINT_GROUPS);
   };
   if (isLimited && wanted.filter(({ keys }) => keys !== undefined).length > MAX_KEYED) refuseMany();
   const found = new Map<string, GivenKey>();
-  const ofGroups = new Map<string, Set<string>>();
+  const ofGroups = new Map<string, string[]>();
   for (const publisher of wanted) {
     const { group, keys } = publisher;
     for (const given of keys === undefined ? [] : givenKeys(keys, keyId)) {
       const text = JSON.stringify(given);
-      const ofGroup = ofGroups.get(group) ?? new Set();
-      if (!ofGroup.has(text) && ofGroup.size >= MAX_KEYS_OF_GROUP) continue;
-      ofGroups.set(group, ofGroup.add(text));
-      const same = found.get(text);
-      if (same === undefined) found.set(text, { given, publishers: [publisher] });
-      else same.publishers.push(publisher);
+      const ofGroup = ofGroups.get(group) ?? [];
+      ofGroups.set(group, ofGroup);
+      if (!ofGroup.includes(text)) ofGroup.push(text);
+      const place = ofGroup.indexOf(text);
+      if (place >= MAX_KEYS_OF_GROUP) continue;
+      const key = found.get(text) ?? { given, checking: [], more: [] };
+      found.set(text, key);
+      const isChecking = isLimited || (places.checking.has(group) && place < places.ofGroup);
+      (isChecking ? key.checking : key.more).push(publisher);
       if (isLimited && found.size > MAX_KEYS) refuseMany();
     }
   }
@@ -244,23 +270,26 @@ async function givenSigner(
   of: Unverified,
   { publishers: read, groups }: VerifyContext,
 ): Promise<{ given: Signer | undefined; own: TrustedPublisher[] }> {
-  const named = groups && { named: groups, keyed: [...new Set(groups)].slice(0, MAX_GROUPS) };
-  const wanted = await read(of, named ?? { limit: MAX_KEYED + 1 });
+  const places = groups && keyPlaces(groups);
+  const wanted = await read(of, places ?? { limit: MAX_KEYED + 1 });
   const own = wanted.filter(({ keys }) => keys === undefined);
-  const keys = candidates(wanted, of, groups === undefined);
-  const signers = findSigners(token, of, { keys, atLeast: (named?.keyed.length ?? 0) * MAX_KEYS_OF_GROUP });
-  for (const { key } of signers) {
-    const claims = await signedClaims(token, key);
-    if (claims === undefined) continue;
-    // Owners can spell the same key in different ways.
-    const digest = keyDigest(key);
-    const publishers = signers
-      .filter((one) => keyDigest(one.key) === digest)
-      .flatMap((one) => one.publishers);
-    const sources = publishers.filter((one) => namesSource(one, claims));
-    return { given: sources.length === 0 ? undefined : { key, claims, publishers: sources }, own };
-  }
-  return { given: undefined, own };
+  const keys = candidates(wanted, of, places).filter(({ checking }) => checking.length > 0);
+  const atLeast = places === undefined ? 0 : places.checking.size * places.ofGroup;
+  const signers = findSigners(token, of, { keys, atLeast });
+  const [first] = signers;
+  if (first === undefined) return { given: undefined, own };
+  const { key } = first;
+  const claims = decodeJwt(token);
+  // Owners can spell the same key in different ways.
+  const digest = keyDigest(key);
+  const same = signers.filter((one) => keyDigest(one.key) === digest);
+  const ofSource = (publishers: readonly TrustedPublisher[]) =>
+    publishers.filter((one) => namesSource(one, claims));
+  const checking = ofSource(same.flatMap((one) => one.checking));
+  // That another source of a group has the key must not show in what the others accept.
+  if (checking.length === 0) return { given: undefined, own };
+  const publishers = [...checking, ...ofSource(same.flatMap((one) => one.more))];
+  return { given: { key, claims, publishers }, own };
 }
 
 /** Returns the key that signed a token, of those that the issuer serves. Rejects if there is none. */
