@@ -31,10 +31,10 @@ import type { KnownAccess } from '../http/auth/request-actor.js';
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import {
-  type DecidedPublisher,
-  decidePublishers,
+  type ComparedPublisher,
   describeClaimedWorkflow,
   describeRefusal,
+  publisherComparison,
 } from './publisher-rights.js';
 import { type IdentityToken, verifyIdentityToken } from './verify-identity-token.js';
 
@@ -72,20 +72,23 @@ export async function exchangeToken(
   const { store, clock } = deps;
   const now = clock();
   const audience = registryAudience(deps);
+  const compare = publisherComparison(deps);
   const identity = await verifyIdentityToken(text, {
     publishers: (of, groups) => store.publishersOfToken({ ...of, at: now.toISOString() }, groups),
     issuerTeams: (issuer) => store.issuerTeams({ issuer, since: toldSince(now) }),
-    decide: (publishers, claims) => decidePublishers(deps, publishers, claims),
+    compare,
     groups,
     audience,
     keys: deps.issuerKeys,
     now,
   });
-  const decided = await decidePublishers(deps, identity.publishers, identity.claims);
-  await refuseEnded(deps, identity, groups);
-  const matching = usable(deps, decided, identity, groups);
-  const others = await decidePublishers(deps, identity.others, identity.claims);
-  refuseSeveralTeams([...matching, ...accepting(others, identity)]);
+  const all = await compare([...identity.publishers, ...identity.others], identity.claims);
+  const compared = all.slice(0, identity.publishers.length);
+  const others = all.slice(identity.publishers.length);
+  if (identity.isServed && !compared.some(accepts)) await refuseEnded(deps, identity, groups);
+  const matching = usable(deps, compared, identity, groups);
+  const accepting = others.filter((one) => one.decision.allowed && accepts(one));
+  refuseSeveralTeams([...matching, ...accepting.map(({ publisher }) => publisher)]);
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
@@ -116,15 +119,20 @@ const REFUSED_EXCHANGES = {
   }),
 };
 
+/** Whether the claims of a run are as a publisher wants them. */
+function accepts({ problems }: ComparedPublisher): boolean {
+  return problems.length === 0;
+}
+
+/** Returns the publishers that accept a run. Rejects with `forbidden` if there is none. */
 function matchingPublishers(
-  publishers: readonly TrustedPublisher[],
+  compared: readonly ComparedPublisher[],
   { claims, issuer }: IdentityToken,
   groups: readonly string[] | undefined,
-): TrustedPublisher[] {
-  const compared = publishers.map((publisher) => ({ publisher, problems: checkClaims(publisher, claims) }));
-  const matching = compared.filter(({ problems }) => problems.length === 0);
-  if (matching.length > 0) return matching.map(({ publisher }) => publisher);
-  const [closest] = compared.sort((a, b) => a.problems.length - b.problems.length);
+): ComparedPublisher[] {
+  const matching = compared.filter(accepts);
+  if (matching.length > 0) return matching;
+  const [closest] = [...compared].sort((a, b) => a.problems.length - b.problems.length);
   if (closest === undefined) {
     const where = groups === undefined ? '' : ` of ${groups.join(', ')}`;
     const group = groups?.[0] ?? 'GROUP';
@@ -153,14 +161,13 @@ function matchingPublishers(
  */
 async function refuseEnded(
   { store, clock }: ExchangeDeps,
-  { isServed, issuer, publishers, claims }: IdentityToken,
+  { issuer, claims }: IdentityToken,
   groups: readonly string[] | undefined,
 ): Promise<void> {
-  const accepts = (one: TrustedPublisher) => checkClaims(one, claims).length === 0;
-  if (!isServed || publishers.some(accepts)) return;
   const now = clock();
   const of = { issuer, at: now.toISOString(), since: toldSince(now) };
-  const ended = (await store.endedPublishers(of, groups)).find(accepts);
+  const all = await store.endedPublishers(of, groups);
+  const ended = all.find((one) => checkClaims(one, claims).length === 0);
   if (ended === undefined) return;
   const target = publisherTarget(ended);
   const why = `the trusted publisher of ${target} expired at ${ended.pendingUntil} because no run used it in time`;
@@ -179,33 +186,21 @@ function toldSince(now: Date): string {
  */
 function usable(
   { access: { rules } }: ExchangeDeps,
-  decided: readonly DecidedPublisher[],
+  compared: readonly ComparedPublisher[],
   identity: IdentityToken,
   groups: readonly string[] | undefined,
 ): TrustedPublisher[] {
-  const allowed = decided.filter(({ decision }) => decision.allowed);
-  const compared = allowed.length > 0 ? allowed : decided;
-  const found = matchingPublishers(
-    compared.map(({ publisher }) => publisher),
-    identity,
-    groups,
-  );
+  const allowed = compared.filter(({ decision }) => decision.allowed);
+  const found = matchingPublishers(allowed.length > 0 ? allowed : compared, identity, groups);
   if (allowed.length === 0) {
-    const refused = decided.find(({ publisher }) => publisher === found[0])!;
+    const refused = found[0]!;
     const message = describeRefusal(refused)!;
     if (rules.isUnreadable) throw new KrmhubError('forbidden', message, { hint: HINT_UNREADABLE_ACCESS });
     throw new KrmhubError('forbidden', message, {
       hint: `The group has another owner now, who replaces the publisher: ${replaceCommands(refused.publisher)}`,
     });
   }
-  return found;
-}
-
-/** Returns the publishers that would accept a run, if their issuer says that it is theirs. */
-function accepting(decided: readonly DecidedPublisher[], { claims }: IdentityToken): TrustedPublisher[] {
-  return decided.flatMap(({ publisher, decision }) =>
-    decision.allowed && checkClaims(publisher, claims).length === 0 ? [publisher] : [],
-  );
+  return found.map(({ publisher }) => publisher);
 }
 
 /** A token has the rights of one team, and of which one must not depend on whether an issuer answers. */

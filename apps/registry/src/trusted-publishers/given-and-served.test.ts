@@ -1,5 +1,5 @@
 import type { ExchangedToken, Problem, TrustedPublisher } from '@krmhub/api/model';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { storeAccess } from '../testing/access.js';
 import { AUDIENCE, TestIssuer } from '../testing/test-issuer.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
@@ -154,4 +154,14 @@ it('names the group in which a workflow publishes for two teams', async () => {
     'the workflow is a trusted publisher of example.com for several teams',
     'Keep the one of the owner, and remove the others: krmhub publisher list example.com',
   ]);
+});
+
+it('reads once what the teams of publishers may do', async () => {
+  const keys = JSON.stringify(gitlab.keySet());
+  expect((await add({ keys })).status).toBe(201);
+  expect((await add({ settings: { ref: 'refs/tags/*' } })).status).toBe(201);
+  const { store } = registry.parts;
+  const read = vi.spyOn(store, 'ownedGroups');
+  expect((await exchange()).status).toBe(201);
+  expect(read).toHaveBeenCalledTimes(1);
 });

@@ -4,7 +4,6 @@ import {
   actorName,
   type ClaimProblem,
   type Claims,
-  checkClaims,
   type DecidedThrough,
   type Decision,
   isIssuerOf,
@@ -22,7 +21,7 @@ import type { CurrentAccess, DecidingStore } from '../http/auth/request-actor.js
 import { credentialText, isSignedIn } from '../http/auth/user-session.js';
 import { type ExchangeDeps, registryAudience } from './exchange-token.js';
 import { storedKeys } from './issuer-keys.js';
-import { decidePublishers } from './publisher-rights.js';
+import { comparePublishers } from './publisher-rights.js';
 import { formProblem, tokenProblems, withoutHint } from './token-problems.js';
 
 /** Publishers of one group. */
@@ -154,16 +153,15 @@ export async function checkPublishers(
   const now = deps.clock();
   const publishers = await listPublishers(deps, group, token);
   const standing = publishers.filter((publisher) => !isPublisherExpired(publisher, now));
-  const decided = await decidePublishers(deps, standing, claims);
+  const compared = await comparePublishers(deps, standing, claims);
   const audience = deps.config.publicUrl === undefined ? undefined : registryAudience(deps);
   const ofAll = tokenProblems(claims, { audience, now });
-  return standing.map((publisher, index) => {
+  return compared.map(({ publisher, problems, decision }) => {
     const { iss } = claims;
     const found = typeof iss === 'string' ? iss : undefined;
     const { issuer: expected } = publisher;
     const isIssued = found === expected;
     const wrong = isIssued ? [] : [{ claim: 'iss', expected, ...defined({ found }) }];
-    const { decision } = decided[index]!;
     const form = formProblem(claims, provider(publisher.provider));
     const ofToken = form === undefined ? ofAll : [...ofAll, form];
     return {
@@ -171,7 +169,7 @@ export async function checkPublishers(
       problems: [
         ...wrong,
         ...ofToken.map(withoutHint),
-        ...checkClaims(publisher, claims),
+        ...problems,
         ...rightProblems(deps.access.rules, publisher, decision),
       ],
     };

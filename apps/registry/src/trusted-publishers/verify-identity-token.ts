@@ -1,6 +1,5 @@
 import {
   type Claims,
-  checkClaims,
   describeProblem,
   type IssuerTeam,
   namesSource,
@@ -25,7 +24,12 @@ import {
 } from 'jose';
 import { ALGORITHMS, findSigners } from './given-signers.js';
 import { givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
-import { type DecidedPublisher, describeClaimedWorkflow, describeRefusal } from './publisher-rights.js';
+import {
+  type ComparedPublisher,
+  type ComparePublishers,
+  describeClaimedWorkflow,
+  describeRefusal,
+} from './publisher-rights.js';
 import { formProblem, isText, LEEWAY_SECONDS, type TokenProblem, tokenProblems } from './token-problems.js';
 
 /** Length of a token. */
@@ -73,8 +77,7 @@ interface VerifyContext {
     groups: Parameters<TrustedPublisherReader['publishersOfToken']>[1],
   ): Promise<TrustedPublisher[]>;
   issuerTeams(issuer: string): Promise<IssuerTeam[]>;
-  /** Says which publishers have the right to publish. */
-  decide(publishers: readonly TrustedPublisher[], claims: Claims): Promise<DecidedPublisher[]>;
+  compare: ComparePublishers;
   /** Absent for all groups. */
   groups?: readonly string[] | undefined;
   audience: string;
@@ -100,18 +103,16 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
   }
   const served = teams.filter(({ isServed }) => isServed).map(({ team }) => team);
   const { given, own } = await givenSigner(text, unverified, context);
-  const decided = given === undefined ? [] : await context.decide(given.publishers, given.claims);
-  const compared = decided.map((one) => ({
-    publisher: one.publisher,
-    problems: acceptProblems(one, given!.claims),
-  }));
+  const { publishers: keyed, claims: said } = given ?? { publishers: [], claims: {} };
+  const ofSource = given === undefined ? [] : own.filter((one) => namesSource(one, said));
+  // Together, so that the rights of their teams are read once.
+  const ofGiven = (await context.compare([...keyed, ...ofSource], said)).slice(0, keyed.length);
+  const compared = ofGiven.map((one) => ({ publisher: one.publisher, problems: acceptProblems(one) }));
   // One of a team that lost the group must not hide that of the team which has it now.
   const taken = compared.flatMap(({ publisher, problems }) => (problems.length === 0 ? [publisher] : []));
   // What else the group has for its source, its own token may find out, whether the issuer answers or not.
   const groups = new Set(taken.map(({ group }) => group));
-  const others = own.filter(
-    (one) => groups.has(one.group) && namesSource(one, given!.claims) && isFormed(one, given!.claims),
-  );
+  const others = ofSource.filter((one) => groups.has(one.group) && isFormed(one, said));
   const verified = async (signer: Signer, isServed = false) => ({
     ...(await checked(text, signer, context)),
     ...{ others, isServed },
@@ -142,9 +143,9 @@ export async function verifyIdentityToken(text: string, context: VerifyContext):
 }
 
 /** Returns why a publisher does not accept a run, each as a part of a sentence. */
-function acceptProblems(decided: DecidedPublisher, claims: Claims): string[] {
-  const problems = checkClaims(decided.publisher, claims).map(describeProblem);
-  const refusal = describeRefusal(decided);
+function acceptProblems(compared: ComparedPublisher): string[] {
+  const problems = compared.problems.map(describeProblem);
+  const refusal = describeRefusal(compared);
   return refusal === undefined ? problems : [...problems, refusal];
 }
 
