@@ -16,6 +16,7 @@ import { takenDownError } from '../../store/find-record.js';
 import type { ProfileStore, StoredProfile } from '../../store/profile-store.js';
 import type { Derive } from '../../workers/derive/derivation.js';
 import { KeyedMutex } from '../../workers/locks/keyed-mutex.js';
+import { shareWork } from '../../workers/locks/shared-work.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
 import type { CodedDocument } from '../segments/catalog-documents.js';
 import { isProfileSigned, type ProfileSigningDeps, signProfile } from '../sign/sign-profile.js';
@@ -128,20 +129,12 @@ export class ProfileDocuments {
   }
 
   /** Concurrent callers share the work. */
-  async #make(snapshot: SnapshotRecord, profile: Profile): Promise<StoredProfile> {
+  #make(snapshot: SnapshotRecord, profile: Profile): Promise<StoredProfile> {
     const name = `${snapshot.digests['catalog.yaml']} ${profile}`;
-    const known = this.#inProgress.get(name);
-    if (known !== undefined) return known;
     // A takedown waits until a row names what is written here, and then deletes it.
-    const making = this.#locks.run(PROFILES, () =>
-      this.#bytesLock.read(() => this.#write(snapshot, profile)),
+    return shareWork(this.#inProgress, name, () =>
+      this.#locks.run(PROFILES, () => this.#bytesLock.read(() => this.#write(snapshot, profile))),
     );
-    this.#inProgress.set(name, making);
-    try {
-      return await making;
-    } finally {
-      this.#inProgress.delete(name);
-    }
   }
 
   async #write(snapshot: SnapshotRecord, profile: Profile): Promise<StoredProfile> {

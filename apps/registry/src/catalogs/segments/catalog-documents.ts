@@ -14,6 +14,7 @@ import { BytesCache } from '../../http/bytes-cache.js';
 import type { Body } from '../../http/bytes-response.js';
 import { CODINGS, type Coding } from '../../http/content-coding.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import { shareWork } from '../../workers/locks/shared-work.js';
 import { catalogHeader } from '../catalog-header.js';
 import { brotliDocument } from './brotli.js';
 import { gunzip } from './gzip.js';
@@ -143,18 +144,14 @@ export class CatalogDocuments {
 
   /** Reads bytes for the cache. Concurrent callers share the work. */
   async #once(key: string, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
-    const known = this.#cache.get(key) ?? this.#inProgress.get(key);
+    const known = this.#cache.get(key);
     if (known !== undefined) return known;
-    const cleared = this.#cleared;
-    const reading = read();
-    this.#inProgress.set(key, reading);
-    try {
-      const bytes = await reading;
+    return shareWork(this.#inProgress, key, async () => {
+      const cleared = this.#cleared;
+      const bytes = await read();
       if (cleared === this.#cleared) this.#cache.set(key, bytes);
       return bytes;
-    } finally {
-      this.#inProgress.delete(key);
-    }
+    });
   }
 
   async #size(snapshot: SnapshotRecord, rendition: SnapshotRendition): Promise<number> {

@@ -14,6 +14,7 @@ import { rateLimitKey } from '../../http/client-address.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { Derivation, Derive } from '../../workers/derive/derivation.js';
 import { FairQueue } from '../../workers/locks/fair-queue.js';
+import { shareWork } from '../../workers/locks/shared-work.js';
 import { countChanges, type SnapshotChanges } from './cached-counts.js';
 
 /** What changed between two snapshots of a catalog, up to the limits of a page. */
@@ -53,20 +54,16 @@ export class SnapshotComparer {
   async compare(from: SnapshotRecord, to: SnapshotRecord, client: string): Promise<SnapshotComparison> {
     const pair = `${from.catalog} ${from.serial} ${to.serial}`;
     const name = `${pair} ${rateLimitKey(client)}`;
-    const known = this.#cache.get(pair)?.value ?? this.#inProgress.get(name);
+    const known = this.#cache.get(pair)?.value;
     if (known !== undefined) return known;
-    const comparing = this.#queue.run(
-      rateLimitKey(client),
-      async () => this.#cache.get(pair)?.value ?? this.#derive(SNAPSHOT_COMPARISON, { from, to }),
-    );
-    this.#inProgress.set(name, comparing);
-    try {
-      const value = await comparing;
+    return shareWork(this.#inProgress, name, async () => {
+      const value = await this.#queue.run(
+        rateLimitKey(client),
+        async () => this.#cache.get(pair)?.value ?? this.#derive(SNAPSHOT_COMPARISON, { from, to }),
+      );
       this.#cache.set(pair, { value, byteLength: JSON.stringify(value).length * 4 });
       return value;
-    } finally {
-      this.#inProgress.delete(name);
-    }
+    });
   }
 }
 

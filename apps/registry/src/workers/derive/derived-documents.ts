@@ -10,6 +10,7 @@ import type { RegistryContext } from '../../http/context.js';
 import type { ServedDocument } from '../../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { FairQueue } from '../locks/fair-queue.js';
+import { shareWork } from '../locks/shared-work.js';
 import type { Derivation, Derive } from './derivation.js';
 
 type Served = Omit<ServedDocument, 'digest'>;
@@ -138,7 +139,7 @@ export class DerivedDocuments {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     // Another client may have to wait long for its turn, so only requests of the same one share it.
-    return shared(this.#waiting, `${key} ${client}`, () =>
+    return shareWork(this.#waiting, `${key} ${client}`, () =>
       this.#queue.run(client, () => this.#once(key, derive)),
     );
   }
@@ -148,7 +149,7 @@ export class DerivedDocuments {
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const generation = this.#generation;
-    const bytes = await shared(this.#inProgress, key, make);
+    const bytes = await shareWork(this.#inProgress, key, make);
     if (generation === this.#generation) this.#cache.set(key, bytes);
     return bytes;
   }
@@ -160,21 +161,4 @@ function sha256Text(text: string): string {
 
 function clientKey(c: RegistryContext): string {
   return rateLimitKey(c.get('client'));
-}
-
-/** Returns the promise under a key, or makes it. It stays until it is settled. */
-async function shared<Value>(
-  promises: Map<string, Promise<Value>>,
-  key: string,
-  make: () => Promise<Value>,
-): Promise<Value> {
-  const known = promises.get(key);
-  if (known !== undefined) return known;
-  const making = make();
-  promises.set(key, making);
-  try {
-    return await making;
-  } finally {
-    promises.delete(key);
-  }
 }
