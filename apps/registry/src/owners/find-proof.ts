@@ -12,9 +12,13 @@ import { Resolver } from 'node:dns/promises';
 import { hasProof, type OwnerClaim, PROOF_PATH, type ProofOutcome, proofRecord } from '@krmhub/catalog';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
+import { shareWork } from '../workers/locks/shared-work.js';
 
 /** Finds the proof of a claim in the registry with this URL. */
-export type FindProof = (claim: OwnerClaim, registry: string) => Promise<ProofOutcome>;
+export type FindProof<Found = FoundProof> = (claim: OwnerClaim, registry: string) => Promise<Found>;
+
+/** What a look for a proof found, and when it began. */
+export type FoundProof = ProofOutcome & { at: Date };
 
 export interface ProofSettings {
   /** Addresses of name servers; absent for those of the system. */
@@ -32,11 +36,21 @@ const MAX_BYTES = 16_384;
 /** TXT records of a name that are read. */
 const MAX_RECORDS = 100;
 
-/** Returns what looks for proofs. */
+/** Returns what looks for proofs, once at a time for the same claim. */
+export function sharedProofs(find: FindProof<ProofOutcome>, clock: () => Date): FindProof {
+  const running = new Map<string, Promise<FoundProof>>();
+  return ({ group, team, proof }, registry) =>
+    shareWork(running, JSON.stringify([group, team, proof]), async () => {
+      const at = clock();
+      return { ...(await find({ group, team, proof }, registry)), at };
+    });
+}
+
+/** Returns what looks for a proof. */
 export function proofFinder(
   { dnsServers, sourceAddresses = [] }: ProofSettings,
   options: Pick<Parameters<typeof fileFetcher>[0], 'temporaryFolder' | 'network'>,
-): FindProof {
+): FindProof<ProofOutcome> {
   const fetchFile = fileFetcher({
     ...options,
     sourceAddresses,

@@ -73,6 +73,21 @@ it('does not end by a check that began before its proof was found again', async 
   expect((await store.ownerClaims()).map(({ missingSince }) => missingSince)).toEqual([undefined]);
 });
 
+it('is looked for once by requests at the same time', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  await claim(platform, 'platform');
+  const verify = () => verifyClaim(world.registry.parts, 'new.example.com');
+  for (const isMissing of [false, true]) {
+    world.registry.advance(DAY);
+    world.names.asked.length = 0;
+    const claims = await Promise.all(Array.from({ length: 12 }, verify));
+    expect(claims.map((one) => one?.missingSince !== undefined)).toEqual(Array(12).fill(isMissing));
+    expect(world.names.asked).toEqual(['_krmhub.new.example.com']);
+    world.names.records.delete('_krmhub.new.example.com');
+  }
+});
+
 it('is checked although the check of another one fails', async () => {
   const platform = await tokenOf('platform');
   const groups = ['a.example.com', 'b.example.com', 'c.example.com'];

@@ -74,7 +74,7 @@ export function claimGroup(
     refuseUnknownTeam(current, claim.team);
     const now = deps.clock();
     // A repeated claim only checks the proof: builds of catalogs follow each change of what teams own.
-    if (replaces?.team === claim.team && replaces.proof === claim.proof) {
+    if (replaces !== undefined && isSameClaim(replaces, claim)) {
       const checked = checkedClaim(replaces, outcome, now)!;
       await deps.store.putOwnerClaim(checked, { replaces });
       return checked;
@@ -91,11 +91,16 @@ export function claimGroup(
 
 /** Looks for the proof of a claim now. Returns undefined if that ended the claim. Rejects with `not-found`. */
 export function verifyClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {
+  let looked: (OwnerClaim & { at: Date }) | undefined;
   return untilUnchanged(group, async () => {
     const claim = await findClaim(deps, group);
     if (claim === undefined) throw noClaim(group);
-    const now = deps.clock();
-    const checked = checkedClaim(claim, await deps.findProof(claim, publicUrl(deps)), now);
+    // Another request looked for the same proof meanwhile, and stored what it found.
+    if (looked !== undefined && isSameClaim(claim, looked) && claim.checkedAt >= looked.at.toISOString())
+      return claim;
+    const found = await deps.findProof(claim, publicUrl(deps));
+    looked = { ...claim, at: found.at };
+    const checked = checkedClaim(claim, found, found.at);
     if (checked !== undefined) await deps.store.putOwnerClaim(checked, { replaces: claim });
     else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
     return checked;
@@ -116,6 +121,11 @@ export function releaseGroup(
     if (claim === undefined) throw noClaim(group);
     await endClaim(deps, claim, { by: actorName(token), origin }, 'released');
   });
+}
+
+/** Whether two claims to a group have the same proof. */
+function isSameClaim(one: OwnerClaim, other: OwnerClaim): boolean {
+  return one.team === other.team && one.proof === other.proof;
 }
 
 async function findClaim({ store }: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {

@@ -1,11 +1,12 @@
-import { type FindProof, proofFinder } from '../owners/find-proof.js';
+import type { ProofOutcome } from '@krmhub/catalog';
+import { type FindProof, proofFinder, sharedProofs } from '../owners/find-proof.js';
 import { ISSUER_LIMITS, IssuerKeys } from '../trusted-publishers/issuer-keys.js';
 import { type FetchFile, fileFetcher } from '../upstreams/fetch-file.js';
 import type { Config } from './config.js';
 
 /** Replacements of servers outside, for tests; absent parts for DNS and HTTPS. */
 export interface OutsideServers {
-  findProof?: FindProof;
+  findProof?: FindProof<ProofOutcome>;
   /** Fetches what issuers of CI providers serve. */
   fetchIssuer?: FetchFile;
 }
@@ -18,7 +19,7 @@ export function outsideProofs(
 ): { findProof: FindProof; issuerKeys: IssuerKeys } {
   const fetch = fetchIssuer ?? fileFetcher({ ...config, temporaryFolder, ...ISSUER_LIMITS });
   return {
-    findProof: findProof ?? proofFinder(config, { temporaryFolder }),
+    findProof: sharedProofs(findProof ?? proofFinder(config, { temporaryFolder }), clock),
     issuerKeys: new IssuerKeys({ fetch, clock }),
   };
 }

@@ -7,6 +7,8 @@ export interface NameServer {
   address: string;
   /** Texts by name; change them at any time. A name with `undefined` gets no answer at all. */
   records: Map<string, string[] | undefined>;
+  /** The names that it was asked for. */
+  asked: string[];
   close(): Promise<void>;
 }
 
@@ -15,9 +17,11 @@ const TXT = 16;
 /** Answers questions by RFC 1035: section 4 has the format of messages. */
 export async function startNameServer(): Promise<NameServer> {
   const records = new Map<string, string[] | undefined>();
+  const asked: string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (message, { address, port }) => {
     const { name, end } = readName(message);
+    asked.push(name);
     if (records.has(name) && records.get(name) === undefined) return;
     const isTxt = message.readUInt16BE(end) === TXT;
     const texts = isTxt ? (records.get(name) ?? []) : [];
@@ -35,6 +39,7 @@ export async function startNameServer(): Promise<NameServer> {
   return {
     address: `127.0.0.1:${socket.address().port}`,
     records,
+    asked,
     async close() {
       socket.close();
       await once(socket, 'close');
