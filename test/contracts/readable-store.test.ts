@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { AccessRules, type Actor, type EntryQuery, NO_ACCESS, VISIBILITIES } from '@krmhub/catalog';
 import { type FunctionName, sha256 } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { asActor } from '../../apps/registry/src/http/auth/request-actor.js';
 import { readableStore } from '../../apps/registry/src/store/readable-store.js';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
@@ -125,6 +126,16 @@ describe('the list of repositories', () => {
       const seen = readableStore(store, access);
       expect(await seen.repositories('', 9)).toEqual(['aa', 'cc']);
       names.push('dd');
+      // Within a second, only who may have pushed it sees it.
+      expect(await seen.repositories('', 9)).toEqual(['aa', 'cc']);
+      const pusher: Actor = {
+        ...ADMINISTRATOR,
+        id: 'pusher',
+        scopes: ['push'],
+        groups: [],
+        repositories: [],
+      };
+      expect(await asActor(pusher, () => seen.repositories('', 9))).toEqual(['aa', 'cc', 'dd']);
       expect(await seen.repositories('', 9)).toEqual(['aa', 'cc', 'dd']);
       access.rules = rulesOf('cc', 'dd');
       expect(await seen.repositories('', 9)).toEqual(['aa', 'bb']);
@@ -132,6 +143,55 @@ describe('the list of repositories', () => {
       expect(await asActor(reader, () => seen.repositories('', 9))).toEqual(['aa', 'bb', 'cc']);
       expect(await seen.repositories('', 9)).toEqual(['aa', 'bb']);
     } finally {
+      await store.close();
+    }
+  });
+
+  it('reads all names once at a time, and for who pushed none once a second', async () => {
+    const names = Array.from({ length: 2_500 }, (_, at) => `a${String(at).padStart(4, '0')}`);
+    const { store, asked } = await openListed(names);
+    let [running, most, now] = [0, 0, 0];
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    const repositories: typeof store.repositories = async (...given) => {
+      running += 1;
+      most = Math.max(most, running);
+      await setImmediate();
+      running -= 1;
+      return store.repositories(...given);
+    };
+    const pusher: Actor = { ...ADMINISTRATOR, id: 'pusher', scopes: ['push'], groups: [], repositories: [] };
+    const reads = () => asked.filter((one) => one === '1000 after ').length;
+    try {
+      const seen = readableStore({ ...store, repositories }, { rules: rulesOf('hidden/*') });
+      /** Adds a name, and finds it. */
+      const pushed = async (name: string) => {
+        names.push(name);
+        expect(await asActor(pusher, () => seen.repositories('a9', 1_000))).toContain(name);
+      };
+      const waiting: Promise<void>[] = [];
+      for (let at = 0; at < 100; at += 1) {
+        waiting.push(pushed(`b${String(at).padStart(3, '0')}`));
+        if (at % 10 === 0) await setImmediate();
+      }
+      await Promise.all(waiting);
+      expect(most).toBe(1);
+      expect(reads()).toBeLessThan(20);
+      asked.length = 0;
+      const last = async () => (await seen.repositories('b', 1_000)).at(-1);
+      for (const [name, milliseconds, found] of [
+        ['c0', 500, 'b099'],
+        ['c1', 499, 'b099'],
+        ['c2', 1, 'c2'],
+        ['c3', 999, 'c2'],
+        ['c4', 1, 'c4'],
+      ] as const) {
+        names.push(name);
+        now += milliseconds;
+        expect(await last()).toBe(found);
+      }
+      expect(reads()).toBe(2);
+    } finally {
+      vi.restoreAllMocks();
       await store.close();
     }
   });

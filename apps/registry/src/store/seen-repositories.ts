@@ -10,19 +10,36 @@ const MAX_LISTS = 16;
 const BATCH = 1_000;
 /** Milliseconds after which the names are read again, also if nothing shows that they changed. */
 const MAX_AGE_MS = 60_000;
+/** Milliseconds after which they are read again because they changed, for clients that pushed none of them. */
+const MAX_AGE_CHANGED_MS = 1_000;
 
 type NameReader = Pick<ManifestReader, 'repositories' | 'repositoriesVersion'>;
+
+interface AllNames {
+  /** Of the reads since the start. */
+  number: number;
+  /** As `performance.now()` has it. */
+  readAt: number;
+  version: string;
+  names: readonly string[];
+  /** What is seen of them, by rules and rights. */
+  lists: LRUCache<string, Promise<string[]>>;
+}
 
 /**
  * The repositories that a reader may see, page by page. Each page is cut from a list of all of them: to leave out what is
  * hidden while a page is read takes time, and a client can begin a page after any name, so that it would find the hidden
  * names letter by letter.
+ *
+ * One read of all names runs at a time, whoever pushes meanwhile. Who has a token may have pushed a repository, and gets
+ * what there is when it asks.
  */
 export class SeenRepositories {
   readonly #store: NameReader;
-  #all: { version: string; until: number; names: Promise<string[]> } | undefined;
-  /** Of the current names, by rules and rights. */
-  readonly #lists = new LRUCache<string, Promise<string[]>>({ max: MAX_LISTS });
+  #all: AllNames | undefined;
+  #reading: Promise<void> | undefined;
+  /** Reads that began. */
+  #begun = 0;
 
   constructor(store: NameReader) {
     this.#store = store;
@@ -36,23 +53,38 @@ export class SeenRepositories {
   }
 
   async #seenBy(sight: Sight): Promise<string[]> {
-    const version = await this.#store.repositoriesVersion();
-    const now = performance.now();
-    if (this.#all?.version !== version || this.#all.until <= now) {
-      this.#lists.clear();
-      this.#all = { version, until: now + MAX_AGE_MS, names: this.#readAll() };
-    }
-    const { names } = this.#all;
+    const { names, lists } = await this.#current(sight.actor.id !== undefined);
     const key = `${sight.rules.revision} ${readRights(sight.actor)}`;
-    const list = this.#lists.get(key) ?? seenOf(names, sight);
-    this.#lists.set(key, list);
-    try {
-      return await list;
-    } catch (error) {
-      // The next request tries again.
-      if (this.#all?.names === names) this.#all = undefined;
-      throw error;
+    const list = lists.get(key) ?? seenOf(names, sight);
+    lists.set(key, list);
+    return list;
+  }
+
+  /** Returns all names. */
+  async #current(mayHavePushed: boolean): Promise<AllNames> {
+    const before = this.#begun;
+    const version = await this.#store.repositoriesVersion();
+    const isCurrent = ({ number, readAt, version: known }: AllNames) => {
+      if (number > before) return true;
+      const age = performance.now() - readAt;
+      return known === version ? age < MAX_AGE_MS : !mayHavePushed && age < MAX_AGE_CHANGED_MS;
+    };
+    for (;;) {
+      if (this.#all !== undefined && isCurrent(this.#all)) return this.#all;
+      // A read that runs already can have passed over what is new.
+      this.#reading ??= this.#read(version).finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
     }
+  }
+
+  async #read(version: string): Promise<void> {
+    this.#begun += 1;
+    const number = this.#begun;
+    const names = await this.#readAll();
+    const lists = new LRUCache<string, Promise<string[]>>({ max: MAX_LISTS });
+    this.#all = { number, version, readAt: performance.now(), names, lists };
   }
 
   async #readAll(): Promise<string[]> {
@@ -66,8 +98,7 @@ export class SeenRepositories {
   }
 }
 
-async function seenOf(reading: Promise<string[]>, sight: Sight): Promise<string[]> {
-  const names = await reading;
+async function seenOf(names: readonly string[], sight: Sight): Promise<string[]> {
   const seen: string[] = [];
   for (let at = 0; at < names.length; at += BATCH) {
     if (at > 0) await setImmediate();
