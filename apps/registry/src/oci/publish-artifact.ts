@@ -11,7 +11,6 @@ import {
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { Caller } from '../http/auth/caller.js';
-import type { RecheckToken } from '../publish/function-locks.js';
 import { publishOrAttach } from '../publish/publish-or-attach.js';
 import type { PublishOptions } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
@@ -49,19 +48,14 @@ export async function publishArtifact(
   deps: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
-  {
-    tag,
-    caller,
-    recheck,
-    ...options
-  }: { tag: string; caller: Caller; recheck: RecheckToken } & Pick<PublishOptions, 'token' | 'recheckOld'>,
+  { tag, caller, ...options }: { tag: string; caller: Caller } & Pick<PublishOptions, 'token' | 'recheck'>,
 ): Promise<PublishedArtifact> {
   const artifact = await readArtifact(deps, repository, pushed, tag);
   const change = newChange(deps, caller);
   const putOptions = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
-    return await deps.functionLocks.run(name, recheck, async () => {
+    return await deps.functionLocks.run(name, options.recheck, async () => {
       const { record: manifest, needed } = pushed;
       // Under the lock, so that no one can delete the bundles before they are evidence.
       const { own, others } = await referrerBundles(deps, repository, manifest.digest, caller.by);

@@ -1,7 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
 import { defined } from '@krmhub/schema/defined';
-import { latestToken, recheckOldToken } from '../http/auth/authorize.js';
+import { latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
@@ -170,7 +170,7 @@ async function receiveLast(
   await receive(c, deps, { upload, token, isLast: true });
   const { file, size, writer, bytes } = await deps.uploads.verify(upload, digest);
   if (bytes !== undefined) {
-    await recheckOldToken(c)();
+    await recheckToken(c)('if-old');
     await withinQuota(repository, () =>
       deps.store.addBlob(
         repository,
@@ -186,7 +186,7 @@ async function receiveLast(
       // Durable before the row that names it.
       await writer.commit();
       isStored = true;
-      await recheckOldToken(c)();
+      await recheckToken(c)('if-old');
       const change = newChange(deps, callerOf(c, token));
       await withinQuota(repository, () =>
         deps.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),

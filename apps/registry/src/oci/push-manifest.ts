@@ -13,7 +13,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { latestToken, recheckOldToken, recheckToken } from '../http/auth/authorize.js';
+import { latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
@@ -39,7 +39,7 @@ export async function putManifest(
   const token = await deps.repositoryAccess.authorize(c, repository, 'push');
   const caller = callerOf(c, token);
   const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
-  const rechecks = { recheck: recheckToken(c), recheckOld: recheckOldToken(c) };
+  const recheck = recheckToken(c);
   const contentType = c.req.header('content-type');
   const pushed = await deps.turns.run(() => checkedManifest(bytes, contentType, reference));
   const { record } = pushed;
@@ -60,17 +60,12 @@ export async function putManifest(
       deps,
       { repository, group: kind.group, kindFolded: kind.kindFolded },
       pushed,
-      {
-        tag: reference,
-        caller,
-        token: () => latestToken(c, token),
-        ...rechecks,
-      },
+      { tag: reference, caller, token: () => latestToken(c, token), recheck },
     );
   } else if (
     !(
       kind.of === 'function' &&
-      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, caller, ...rechecks }))
+      (await attachPushed(deps, { repository, ...kind }, pushed, { tags, caller, recheck }))
     )
   ) {
     const change = newChange(deps, caller);

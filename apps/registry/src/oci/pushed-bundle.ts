@@ -2,8 +2,8 @@ import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readStoredManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import type { Caller } from '../http/auth/caller.js';
-import type { RecheckToken } from '../publish/function-locks.js';
 import { attachBundle } from '../publish/trust/attach-bundle.js';
 import type { SubmittedBundle } from '../publish/trust/release-bundles.js';
 import { isFallbackTag } from '../store/artifacts/repositories.js';
@@ -90,12 +90,7 @@ export async function attachPushed(
   deps: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
-  {
-    tags,
-    caller,
-    recheck,
-    recheckOld,
-  }: { tags: readonly string[]; caller: Caller; recheck: RecheckToken; recheckOld: RecheckToken },
+  { tags, caller, recheck }: { tags: readonly string[]; caller: Caller; recheck: RecheckToken },
 ): Promise<boolean> {
   const { record, manifest, needed } = pushed;
   if (record.subject === undefined) return false;
@@ -118,7 +113,7 @@ export async function attachPushed(
     try {
       const { outcome } = await refuseUnknown(() =>
         deps.functionLocks.run(name, recheck, () =>
-          attachBundle(deps, name, given, { ...caller, pushed: artifact, recheckOld }),
+          attachBundle(deps, name, given, { ...caller, pushed: artifact, recheck }),
         ),
       );
       outcomes.add(outcome);

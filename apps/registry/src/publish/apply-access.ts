@@ -29,13 +29,14 @@ import type {
   WakeableBuilder,
 } from '../catalogs/build/catalog-builder.js';
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import type { Caller } from '../http/auth/caller.js';
 import { tokenProblem, withCurrentGroups, withOwnGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import type { Log } from '../log.js';
 import { repositoryObject } from '../store/sight.js';
 import type { RegistryAccess } from '../store/stored-access.js';
-import type { FunctionLocks, RecheckToken } from './function-locks.js';
+import type { FunctionLocks } from './function-locks.js';
 import { refuseOtherText, replaceDocument } from './replace-document.js';
 
 export interface ApplyAccessDeps {

@@ -1,8 +1,6 @@
 import type { FunctionName } from '@krmhub/schema';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import { KeyedMutex } from '../workers/locks/keyed-mutex.js';
-
-/** Checks the token of a request again. Rejects with `unauthorized` if it was revoked or has expired since. */
-export type RecheckToken = () => Promise<void>;
 
 /** Serializes the changes of a function, and those of a document of the registry, within one process. */
 export class FunctionLocks {

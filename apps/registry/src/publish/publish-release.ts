@@ -21,12 +21,12 @@ import type { PublishResult } from '@krmhub/api/model';
 import type { PolicyReader, ReleaseRecord } from '@krmhub/catalog';
 import { type Diagnostic, type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import type { Caller } from '../http/auth/caller.js';
 import { releaseSummary } from '../http/presentation.js';
 import type { Metrics } from '../metrics.js';
 import type { Artifact } from '../store/artifacts/artifact-store.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
-import type { RecheckToken } from './function-locks.js';
 import { type PlanDeps, type PlanOptions, planRelease } from './plan-release.js';
 import { type StoreDeps, storeRelease } from './store-release.js';
 import type { Submission } from './submission.js';
@@ -42,8 +42,8 @@ export interface PublishOptions extends Caller, PlanOptions {
   dryRun: boolean;
   /** The artifact for the tag of the release; by default one is made. */
   artifact?: Artifact;
-  /** Called before the release is stored: its check can take long. */
-  recheckOld: RecheckToken;
+  /** Called before the release is stored: what comes before can take long. */
+  recheck: RecheckToken;
 }
 
 type ReleaseName = FunctionName & { release: string };
@@ -69,7 +69,7 @@ async function publishOnce(
   submission: Submission,
   options: PublishOptions,
 ): Promise<PublishResult> {
-  const { by, origin, dryRun, artifact, recheckOld } = options;
+  const { by, origin, dryRun, artifact, recheck } = options;
   const { plan, current, takedowns } = await planRelease(deps, name, submission, options);
   deps.metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
   switch (plan.outcome) {
@@ -84,7 +84,7 @@ async function publishOnce(
       const judged = await judgeSubmission(deps, submission, planned);
       if (!dryRun) {
         const change = { ...judged.change, origin };
-        await storeRelease(deps, { ...judged, change, files: plan.files }, recheckOld);
+        await storeRelease(deps, { ...judged, change, files: plan.files }, recheck);
         deps.snapshotBuilder.wake();
       }
       const { release } = judged.change;

@@ -15,12 +15,13 @@ import {
 import { type FunctionName, formatReplacement, KrmhubError, type Replacement } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
 import type { WakeableBuilder } from '../catalogs/build/catalog-builder.js';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import type { Caller } from '../http/auth/caller.js';
 import type { KnownAccess } from '../http/auth/request-actor.js';
 import type { FindStore } from '../store/find-record.js';
 import { findRelease, nearFunctions } from '../store/find-record.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
-import type { FunctionLocks, RecheckToken } from './function-locks.js';
+import type { FunctionLocks } from './function-locks.js';
 import { concurrentUpdate } from './publish-release.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {

@@ -1,10 +1,10 @@
 /** The third step of a publish: store its bytes, then commit its change. */
 
 import type { BlobStore, FunctionChange } from '@krmhub/catalog';
+import type { RecheckToken } from '../http/auth/authorize.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Artifact, ArtifactStore } from '../store/artifacts/artifact-store.js';
 import type { BytesLock } from '../workers/processes/processes.js';
-import type { RecheckToken } from './function-locks.js';
 
 export interface StoreDeps {
   store: ArtifactStore;
@@ -32,7 +32,7 @@ export interface StoredRelease {
 export async function storeRelease(
   { store, blobs, artifacts: artifactBlobs, bytesLock }: StoreDeps,
   { change, artifacts, bundles, files }: StoredRelease,
-  recheckOld: RecheckToken,
+  recheck: RecheckToken,
 ): Promise<void> {
   const isRow = ({ byteLength }: Uint8Array) => byteLength <= SERVER_LIMITS.maxFileRowBytes;
   await bytesLock.read(async () => {
@@ -41,7 +41,7 @@ export async function storeRelease(
       ...files.filter((file) => !isRow(file)).map((file) => blobs.put(file)),
       ...bundles.map((bundle) => artifactBlobs.put(bundle)),
     ]);
-    await recheckOld();
+    await recheck('if-old');
     await store.commitFunction(change, artifacts, files.filter(isRow));
   });
 }

@@ -2,7 +2,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import type { Authority } from '../http/auth/authorize.js';
-import { authenticate, recheckOldToken, recheckRight, recheckToken } from '../http/auth/authorize.js';
+import { authenticate, recheckRight, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import { changeOfRelease, refuseToAttach } from '../http/auth/yank-right.js';
 import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
@@ -57,10 +57,10 @@ export function bundleRoutes(app: RegistryApp, deps: BundleDeps): void {
     const refuse = (record: TokenRecord) => refuseToAttach(c, deps, record, params);
     await refuse(token);
     recheckRight(c, refuse);
-    const request = { ...callerOf(c, token), recheckOld: recheckOldToken(c) };
+    const request = { ...callerOf(c, token), recheck: recheckToken(c) };
     const bytes = await readBundleBody(c);
     const { release } = await changeOfRelease(c, store, params, () =>
-      deps.functionLocks.run(params, recheckToken(c), () => attachBundle(deps, params, { bytes }, request)),
+      deps.functionLocks.run(params, request.recheck, () => attachBundle(deps, params, { bytes }, request)),
     );
     return c.json(bundleList(trust.policies, release));
   });

@@ -19,7 +19,7 @@ import type { DeleteCatalogDeps } from '../catalogs/delete-catalog.js';
 import { deleteCatalog, restoreCatalog } from '../catalogs/delete-catalog.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize, recheckOldToken } from '../http/auth/authorize.js';
+import { authorize, recheckToken } from '../http/auth/authorize.js';
 import { callerOf, REGISTRY } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -63,7 +63,7 @@ export function catalogRoutes(app: RegistryApp, deps: CatalogDeps): void {
       hint: 'Send it as application/yaml.',
     });
     const { diagnostics, ...given } = await checkRecipe(deps.planner, bytes, name);
-    await recheckOldToken(c)();
+    await recheckToken(c)('if-old');
     const outcome = await applyRecipe(deps, given, caller);
     const result: ApplyResult = {
       outcome,

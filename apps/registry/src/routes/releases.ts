@@ -25,7 +25,7 @@ import { defined } from '@krmhub/schema/defined';
 import type { AwaitableBuilder } from '../catalogs/build/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Authority } from '../http/auth/authorize.js';
-import { authorize, latestToken, recheckOldToken, recheckToken } from '../http/auth/authorize.js';
+import { authorize, latestToken, recheckToken } from '../http/auth/authorize.js';
 import { callerOf } from '../http/auth/caller.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
@@ -76,10 +76,10 @@ export function releaseRoutes(app: RegistryApp, deps: ReleaseDeps): void {
       ...callerOf(c, token),
       ...defined({ run: token.run }),
       token: () => latestToken(c, token),
-      recheckOld: recheckOldToken(c),
+      recheck: recheckToken(c),
       ...query,
     };
-    const result = await deps.functionLocks.run(params, recheckToken(c), () =>
+    const result = await deps.functionLocks.run(params, options.recheck, () =>
       publishOrAttach(deps, params, submission, options),
     );
     if (query.wait && !query.dryRun) {

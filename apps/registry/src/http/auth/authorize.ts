@@ -170,18 +170,18 @@ export function recheckRight(c: RegistryContext, refuse: (token: TokenRecord) =>
   });
 }
 
-/** Returns how a write checks the token of its request again, after it has waited. */
-export function recheckToken(c: RegistryContext): () => Promise<void> {
-  return async () => {
-    await c.get('recheckToken')?.();
-  };
-}
+/**
+ * Checks the token of a request again, after it has waited; `if-old` unless it was checked a moment ago: for the end of a
+ * write, which can take long or wait for others. Rejects with `unauthorized` if it was revoked or has expired since.
+ */
+export type RecheckToken = (when?: 'if-old') => Promise<void>;
 
-/** As `recheckToken`, unless that was a moment ago: for the end of a write, which can take long or wait for others. */
-export function recheckOldToken(c: RegistryContext): () => Promise<void> {
-  return async () => {
+/** Returns how a write checks the token of its request again. */
+export function recheckToken(c: RegistryContext): RecheckToken {
+  return async (when) => {
     const age = performance.now() - (c.get('tokenReadAt') ?? 0);
-    if (age >= SERVER_LIMITS.recheckWriterMilliseconds) await recheckToken(c)();
+    if (when === 'if-old' && age < SERVER_LIMITS.recheckWriterMilliseconds) return;
+    await c.get('recheckToken')?.();
   };
 }
 

@@ -2,11 +2,12 @@ import type { TakedownResult } from '@krmhub/api/model';
 import type { CatalogReader, EventStore } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { AwaitableBuilder, WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { RecheckToken } from '../../http/auth/authorize.js';
 import type { Caller } from '../../http/auth/caller.js';
 import type { FindStore } from '../../store/find-record.js';
 import { findRelease } from '../../store/find-record.js';
 import type { DerivedDocuments } from '../../workers/derive/derived-documents.js';
-import type { FunctionLocks, RecheckToken } from '../function-locks.js';
+import type { FunctionLocks } from '../function-locks.js';
 import type { TakedownDeps } from './takedown.js';
 import { finishTakedowns, takeDown, withoutDigests } from './takedown.js';
 

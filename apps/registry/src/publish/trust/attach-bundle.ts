@@ -5,6 +5,7 @@ import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
 import type { WakeableBuilder } from '../../catalogs/build/catalog-builder.js';
+import type { RecheckToken } from '../../http/auth/authorize.js';
 import type { Caller } from '../../http/auth/caller.js';
 import type { Artifact, ArtifactStore } from '../../store/artifacts/artifact-store.js';
 import { functionRepository } from '../../store/artifacts/repositories.js';
@@ -13,7 +14,6 @@ import { findDisplayedRelease, findRelease } from '../../store/find-record.js';
 import { retryOnConflict } from '../../store/retry-on-conflict.js';
 import type { Turns } from '../../workers/locks/turns.js';
 import type { BytesLock } from '../../workers/processes/processes.js';
-import type { RecheckToken } from '../function-locks.js';
 import { concurrentUpdate } from '../publish-release.js';
 import {
   bundleToStore,
@@ -44,7 +44,7 @@ export interface AttachedBundle {
 
 /**
  * Adds a bundle to an existing release. The caller holds the lock of the function. `pushed` is the manifest of a
- * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. `recheckOld` is called
+ * bundle that was pushed to the repository; it is stored with the change. `dryRun` changes nothing. `recheck` is called
  * before the bundle is stored. Rejects with `untrusted` if the bundle is not evidence.
  */
 export async function attachBundle(
@@ -56,8 +56,8 @@ export async function attachBundle(
     origin,
     pushed,
     dryRun = false,
-    recheckOld,
-  }: Caller & { pushed?: Artifact; dryRun?: boolean; recheckOld: RecheckToken },
+    recheck,
+  }: Caller & { pushed?: Artifact; dryRun?: boolean; recheck: RecheckToken },
 ): Promise<AttachedBundle> {
   const attachOnce = async (): Promise<AttachedBundle> => {
     const { fn, release } = await findRelease(deps.store, name);
@@ -69,7 +69,7 @@ export async function attachBundle(
     if (dryRun) return { outcome: 'changed', release: change.release };
     await deps.bytesLock.read(async () => {
       if (planned.blob !== undefined) await deps.artifacts.put(planned.blob);
-      await recheckOld();
+      await recheck('if-old');
       await deps.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
     });
     // A catalog may take the release now that it is signed.

@@ -18,7 +18,7 @@ import {
 import type { ObservableBuilder } from '../../catalogs/build/catalog-builder.js';
 import { catalogDetail } from '../../catalogs/catalog-detail.js';
 import { seenRecipe } from '../../catalogs/seen-recipe.js';
-import { recheckOldToken } from '../../http/auth/authorize.js';
+import { recheckToken } from '../../http/auth/authorize.js';
 import { callerOf } from '../../http/auth/caller.js';
 import type { KnownAccess } from '../../http/auth/request-actor.js';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -153,7 +153,7 @@ export function recipeRoutes(deps: RecipeDeps, pages: OperatorPages): void {
           const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';
           return recipe(name, { diagnostics, form, outcome: { is: 'checked', would } });
         }
-        await recheckOldToken(c)();
+        await recheckToken(c)('if-old');
         await applyRecipe(deps, given, { ...callerOf(c, operator.token), expected: form.expected });
         return c.redirect(site.at(`${recipePath(name)}?applied=true`), 303);
       } catch (error) {
