@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { hashSecret, newSecret } from '../http/auth/tokens.js';
 import { applyAccess, teamBearer } from '../testing/access.js';
@@ -95,6 +95,7 @@ spec: {openGroups: ["*"], groups: [{pattern: hidden-team.dev, visibility: privat
   });
 
   it('is refused if it looks like a group that an owner proved, without functions', async () => {
+    const read = vi.spyOn(registry.parts.store, 'ownerClaims');
     await registry.parts.store.putOwnerClaim({
       group: 'proved.org',
       team: 'platform',
@@ -108,6 +109,7 @@ spec: {openGroups: ["*"], groups: [{pattern: hidden-team.dev, visibility: privat
       403,
       expect.stringContaining('looks like the group "proved.org"'),
     ]);
+    expect(read).toHaveBeenCalledTimes(1);
   });
 
   it('is refused if it looks like a group that the Access document gives to a team, without its name', async () => {

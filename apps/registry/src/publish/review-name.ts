@@ -8,6 +8,7 @@ import {
   type LookAlike,
   lookAlikeFinder,
   type OwnerClaimReader,
+  type OwnerClaimRecord,
   ownedNames,
   publishDiagnostic,
   type SourceReader,
@@ -77,11 +78,12 @@ async function reasonToReview(
     // Otherwise, the entries of a catalog would be refused for the functions of the first publisher.
     return seesOne(deps.access, group, catalogs) ? IN_UPSTREAM : 'looks like another group';
   }
-  const found = await findLookAlike(deps, group, upstream.keys());
+  const claims = await deps.store.ownerClaims();
+  const found = await findLookAlike(deps, group, { upstream: upstream.keys(), claims });
   if (found === undefined) return undefined;
   // The name of a group that the publisher cannot read is not told.
   const isReadable = can(deps.access.rules, currentActor(), 'read', { group: found.group }).allowed;
-  const isClaimed = (await deps.store.ownerClaims()).some((claim) => claim.group === found.group);
+  const isClaimed = claims.some((claim) => claim.group === found.group);
   const isSeen =
     (isClaimed && isReadable) ||
     seesOne(deps.access, found.group, upstream.get(found.group) ?? []) ||
@@ -120,9 +122,9 @@ function isMeant({ rules }: KnownAccess, group: string, { groups, user }: TokenR
 async function findLookAlike(
   { store, access, turns }: ReviewDeps,
   group: string,
-  upstream: Iterable<string>,
+  { upstream, claims }: { upstream: Iterable<string>; claims: readonly OwnerClaimRecord[] },
 ): Promise<LookAlike | undefined> {
-  const owned = ownedNames(access.rules.document.groups, await store.ownerClaims())
+  const owned = ownedNames(access.rules.document.groups, claims)
     .filter(({ by }) => !matchesGlob(by, group))
     .map((one) => one.group);
   const groups = [...new Set([...(await store.groups()), ...owned, ...upstream])];
