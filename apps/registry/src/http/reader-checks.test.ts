@@ -38,6 +38,12 @@ const applyAccess = async (text: string) =>
 const confirm = (groups: string[]) =>
   registry.parts.store.confirmUser({ ...USER, groups }, { at: new Date().toISOString(), isSignIn: true });
 
+async function deleteBlob(): Promise<void> {
+  const headers = { Authorization: await registry.bearer() };
+  const target = `/v2/${REPOSITORY}/blobs/${DIGEST}`;
+  expect((await registry.request(target, { method: 'DELETE', headers })).status).toBe(202);
+}
+
 /** A token of a user in the team, which reads everything that the user may. */
 async function personalToken(): Promise<{ id: string; secret: string }> {
   const user = await confirm(USER.groups);
@@ -81,6 +87,11 @@ it.each([
   await expect(readSlowly(secret, between, id)).rejects.toThrow(/revoked|was changed meanwhile/);
 });
 
+it('a slow reader of a private blob gets no more of it after it was deleted', async () => {
+  const { id, secret } = await personalToken();
+  await expect(readSlowly(secret, deleteBlob, id)).rejects.toThrow('was changed meanwhile');
+});
+
 it('a slow reader gets everything if nothing changed for it', async () => {
   const { id, secret } = await personalToken();
   expect(await readSlowly(secret, () => confirm(USER.groups), id)).toBe(BYTES.byteLength);
@@ -90,12 +101,7 @@ describe('a slow reader of a public blob', () => {
   const PUBLIC = ACCESS.replace('vault/*, visibility: private', 'other, visibility: private');
 
   it('gets no more of it after it was hidden, or deleted', async () => {
-    const remove = async () => {
-      const headers = { Authorization: await registry.bearer() };
-      const target = `/v2/${REPOSITORY}/blobs/${DIGEST}`;
-      expect((await registry.request(target, { method: 'DELETE', headers })).status).toBe(202);
-    };
-    for (const change of [() => applyAccess(ACCESS), remove]) {
+    for (const change of [() => applyAccess(ACCESS), deleteBlob]) {
       await applyAccess(PUBLIC);
       await expect(readSlowly('none', change, '')).rejects.toThrow('was changed meanwhile');
       vi.restoreAllMocks();

@@ -42,7 +42,7 @@ export function readableChecks(isReadable: () => Promise<boolean>): () => Promis
   };
 }
 
-/** Returns the bytes of a response to everybody. They end when not everybody may read them any more. */
+/** Returns the bytes of a response. They end once `isReadable` is false. */
 export function whileReadable(
   isReadable: () => Promise<boolean>,
   pieces: AsyncIterable<Uint8Array>,

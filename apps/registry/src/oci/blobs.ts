@@ -8,7 +8,7 @@ import {
   readRange,
 } from '@krmhub/oci';
 import { callerOf } from '../http/auth/caller.js';
-import { asActor } from '../http/auth/request-actor.js';
+import { asActor, currentActor } from '../http/auth/request-actor.js';
 import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { matchingTag } from '../http/negotiated-document.js';
@@ -76,9 +76,10 @@ export async function readBlob(c: RegistryContext, deps: OciDeps, route: BlobRou
     throw await goneOrNotFound(deps, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   c.set('isStream', true);
   const pieces = read({ start, end });
-  const isForAll = () => asActor(ANONYMOUS, () => isStored(deps.store, route));
   const isPublic = deps.repositoryAccess.isPublic(repository);
-  const sent = isPublic ? whileReadable(isForAll, pieces) : checkedPieces(c, pieces);
+  const actor = isPublic ? ANONYMOUS : currentActor();
+  const isReadable = () => asActor(actor, () => isStored(deps.store, route));
+  const sent = whileReadable(isReadable, isPublic ? pieces : checkedPieces(c, pieces));
   return new Response(toStream(sent), { status, headers });
 }
 

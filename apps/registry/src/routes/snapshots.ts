@@ -17,6 +17,7 @@ import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
 import { codedResponse, type NewestResponses } from '../catalogs/serve/newest-responses.js';
 import { CATALOG_MEDIA_TYPES, newestLink, snapshotCatalog } from '../catalogs/serve/served-catalog.js';
 import { documentReader, SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
+import { asActor, currentActor } from '../http/auth/request-actor.js';
 import {
   bytesResponse,
   CACHE_FOREVER,
@@ -33,7 +34,7 @@ import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
 interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps, OwnerJudge {
-  store: SnapshotStore & FunctionReader;
+  store: SnapshotFinderDeps['store'] & SnapshotStore & FunctionReader;
   documents: CatalogDocuments;
   newestResponses: NewestResponses;
 }
@@ -79,7 +80,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [row.entry]);
     const read = async () => (await store.entries([row.entry])).get(row.entry);
     const { negotiated, bytes } = (await newestResponses.entry(snapshot, row, kind, read))!;
-    return negotiatedResponse(c, negotiated, async () => uncompressed(bytes));
+    return negotiatedResponse(c, negotiated, { find: async () => uncompressed(bytes) });
   });
 
   serveRoute(app, ROUTES.catalogFunction, async (c, { params }) => {
@@ -158,9 +159,10 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
   ): Promise<Response> {
     const response = newestResponses.catalog(snapshot, syntax, kind);
     const { negotiated } = codedResponse(response, c.req.header('accept-encoding'));
-    return negotiatedResponse(c, negotiated, (coding) =>
-      documents.find(snapshot, selectRendition(kind, syntax), coding),
-    );
+    return negotiatedResponse(c, negotiated, {
+      find: (coding) => documents.find(snapshot, selectRendition(kind, syntax), coding),
+      isReadable: isReadable(snapshot),
+    });
   }
 
   function snapshotResponse(
@@ -172,7 +174,18 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     return bytesResponse(c, {
       ...snapshotCatalog(config, snapshot, { ...requested, documents }),
       find: (coding) => documents.find(snapshot, rendition, coding),
+      isReadable: isReadable(snapshot),
     });
+  }
+
+  /** Returns whether the client may still read a snapshot: its catalog can be hidden, or deleted, while it is sent. */
+  function isReadable({ catalog, serial }: SnapshotRecord): () => Promise<boolean> {
+    const actor = currentActor();
+    return () =>
+      asActor(actor, async () => {
+        if ((await store.catalog(catalog)) === undefined) return false;
+        return (await store.snapshot(catalog, serial))?.withdrawn === undefined;
+      });
   }
 }
 
