@@ -223,6 +223,9 @@ export function auditedActsContract(store: () => RegistryStore): void {
       await store().applyAccess({ ...next, teams: ['b'] });
       await store().putOwnerClaim(claimed, { event: changed, origin });
       await store().putOwnerClaim(claimed, { replaces: claimed });
+      const missing = { ...claimed, missingSince: AT, problem: 'gone' };
+      const check = { replaces: claimed, event: changed, action: 'owner.check', origin } as const;
+      await store().putOwnerClaim(missing, check);
       const other = { ...claimed, team: 'b' };
       for (const replaces of [undefined, other]) {
         const replacing = store().putOwnerClaim(other, { replaces, event: changed, origin });
@@ -263,6 +266,7 @@ export function auditedActsContract(store: () => RegistryStore): void {
         row('access.apply', 'access'),
         row('owner.release', 'group/ended.example.com'),
         row('owner.claim', 'group/example.com'),
+        row('owner.check', 'group/example.com'),
         row('owner.release', 'group/example.com'),
         row('catalog.apply', 'catalog/zoo'),
         row('catalog.delete', 'catalog/zoo'),

@@ -145,6 +145,26 @@ describe.skipIf(replicasMissing)('owners of groups in two processes (needs Postg
     }
   });
 
+  it('are marked in both processes while their proof is missing', async () => {
+    const group = provenGroup('red');
+    expect(await claim(one, group, 'red')).toBe(200);
+    const isMarked = async (from: RunningRegistry) => {
+      const { owners } = (await (await ask(from, '/api/v1/owners')).json()) as OwnerList;
+      return owners.some((owner) => owner.group === group && owner.missingSince !== undefined);
+    };
+    expect(await publish(one, group, 'red', '1.0.0')).toBe(201);
+    const shown = async (from: RunningRegistry) =>
+      (await (await ask(from, `/functions/${group}/Fn`)).text()).includes('proof missing');
+    for (const isMissing of [true, false]) {
+      prove(group, ...(isMissing ? [] : ['red']));
+      const verify = `/api/v1/owners/${group}/verify`;
+      expect((await send(one, 'POST', verify, undefined, tokens.red)).status).toBe(200);
+      expect([await isMarked(one), await shown(one)]).toEqual([isMissing, isMissing]);
+      await expect.poll(() => isMarked(two), PATIENCE).toBe(isMissing);
+      await expect.poll(() => shown(two), PATIENCE).toBe(isMissing);
+    }
+  });
+
   it('are one team or none while a group is transferred, verified, and released at once', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const group = provenGroup('red');

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { Time } from './base-model.js';
+import { exactOptional, Time } from './base-model.js';
 import * as parameters from './parameters.js';
 
 /** Owners of groups, and claims. */
@@ -13,11 +13,16 @@ const Proof = z
   .enum(['administrator', 'dns', 'https'])
   .openapi({ description: 'How the owner was shown: `administrator` is the Access document' });
 
+const MissingSince = Time.openapi({
+  description: 'Since when the proof is missing. Absent while it is there',
+});
+
 export const GroupOwner = z
   .object({
     team: z.string(),
     displayName: z.string().openapi({ description: 'Display name of the team; without one, its name' }),
     proof: Proof,
+    missingSince: exactOptional(MissingSince),
   })
   .openapi('GroupOwner', {
     description: 'Owner of the group. Absent if nobody is verified: `publisher` is then only a claim',
@@ -33,7 +38,7 @@ export const Owner = z
     claimedAt: Time.optional(),
     claimedBy: z.string().optional(),
     checkedAt: Time.optional().openapi({ description: 'When the proof was last looked for' }),
-    missingSince: Time.optional().openapi({ description: 'Since when the proof is missing' }),
+    missingSince: exactOptional(MissingSince),
     problem: z.string().optional().openapi({ description: 'Why the proof was not found' }),
   })
   .openapi('Owner');

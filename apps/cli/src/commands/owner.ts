@@ -32,6 +32,7 @@ function registerList(parent: Command, io: Io): void {
       `
 PROOF is administrator (the Access document of the registry), dns, or https.
 CHECKED is when the registry last looked for the proof.
+PROBLEM says since when the proof is missing, and why.
 
 Examples:
   krmhub owner list

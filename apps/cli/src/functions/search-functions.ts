@@ -1,7 +1,7 @@
 import type { RegistryClient, SearchRequest } from '@krmhub/api/client';
 import type { SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
-import { ownerText } from '@krmhub/catalog/access/owner-text';
+import { ownerText, PROOF_MISSING } from '@krmhub/catalog/access/owner-text';
 import { defined } from '@krmhub/schema/defined';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { FACET_NAMES, type FacetName, NOT_VERIFIED } from '@krmhub/schema/facets';
@@ -113,7 +113,8 @@ function describeItem(item: SearchItem): string {
   const { from } = item;
   const place =
     from?.[0] === undefined ? '' : `(${origins(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
-  return place + stateMarks(item) + item.description;
+  const proof = item.owner?.missingSince === undefined ? '' : `(${PROOF_MISSING}) `;
+  return place + proof + stateMarks(item) + item.description;
 }
 
 /** Says why not to use a function, before its description. */

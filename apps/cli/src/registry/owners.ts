@@ -1,4 +1,5 @@
 import type { Owner } from '@krmhub/api/owner-model';
+import { PROOF_MISSING } from '@krmhub/catalog/access/owner-text';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
@@ -85,9 +86,25 @@ async function printOwners(io: Io, owners: readonly Owner[]): Promise<void> {
     { header: 'PROBLEM', min: 8 },
   ];
   await printTable(io, columns, owners, {
-    terminal: ({ group, team, proof, checkedAt, problem = '' }) => [
-      ...[group, team, proof, checkedAt === undefined ? '' : relativeTime(checkedAt, now), problem],
-    ],
-    pipe: ({ group, team, proof, checkedAt = '', problem = '' }) => [group, team, proof, checkedAt, problem],
+    terminal: (owner) => {
+      const { group, team, proof, checkedAt } = owner;
+      return [
+        group,
+        team,
+        proof,
+        checkedAt === undefined ? '' : relativeTime(checkedAt, now),
+        problemOf(owner),
+      ];
+    },
+    pipe: (owner) => {
+      const { group, team, proof, checkedAt = '' } = owner;
+      return [group, team, proof, checkedAt, problemOf(owner)];
+    },
   });
+}
+
+function problemOf({ missingSince, problem = '' }: Owner): string {
+  return missingSince === undefined
+    ? problem
+    : `${PROOF_MISSING} since ${missingSince.slice(0, 10)}: ${problem}`;
 }

@@ -1,4 +1,5 @@
-import type { VerifiedOwner } from '@krmhub/api/owner-model';
+import type { CatalogFunction, FunctionDetail, Release, SearchResult } from '@krmhub/api/model';
+import type { OwnerList, VerifiedOwner } from '@krmhub/api/owner-model';
 import { expect, it } from 'vitest';
 import { accessWith, useClaims } from '../testing/claimed-groups.js';
 import { OwnerChecks } from './owner-checks.js';
@@ -51,6 +52,56 @@ it('is checked every week, warns while the proof is missing, and ends after two 
   expect(body.events.filter(({ type }) => type === 'access.applied').at(-1)).toMatchObject({
     reason: expect.stringContaining('proof is missing'),
   });
+});
+
+it('is marked as missing wherever the owner is shown, until it is found again', async () => {
+  const platform = await tokenOf('platform');
+  prove('platform');
+  await claim(platform, 'platform');
+  expect(await publish(platform, '1.0.0')).toBe(201);
+  const { registry } = world;
+  const { store, ownerChecks } = registry.parts;
+  const get = async (address: string) => (await registry.request(address)).text();
+  const marks = async () => {
+    const json = async <Body>(address: string) => JSON.parse(await get(address)) as Body;
+    const fn = await json<FunctionDetail>('/api/v1/functions/new.example.com/Fn');
+    const release = await json<Release>('/api/v1/functions/new.example.com/Fn/releases/1.0.0');
+    const found = await json<SearchResult>('/api/v1/functions?group=new.example.com');
+    const entry = await json<CatalogFunction>('/api/v1/catalogs/default/functions/new.example.com/Fn');
+    const { owners: all } = await json<OwnerList>('/api/v1/owners');
+    const listed = all.find(({ group }) => group === 'new.example.com');
+    const values = [fn.owner, release.owner, found.items[0]?.owner, entry.owner, listed];
+    const pages = [
+      '/functions/new.example.com/Fn',
+      '/functions/new.example.com/Fn/releases',
+      '/functions?group=new.example.com',
+      '/functions/new.example.com',
+      '/owners/platform',
+      '/owners',
+    ];
+    const marked = await Promise.all(pages.map(async (page) => (await get(page)).includes('proof missing')));
+    return [...values.map((one) => one?.missingSince), ...marked];
+  };
+  await registry.waitForCatalogs();
+  const none = await marks();
+  expect(none).toEqual([...Array(5).fill(undefined), ...Array(6).fill(false)]);
+  const acts = async () =>
+    (await store.auditRows({ action: 'owner.check' }, { limit: 100 })).rows.map(({ actor }) => actor);
+  world.names.records.delete('_krmhub.new.example.com');
+  registry.advance(8 * DAY);
+  await ownerChecks.run();
+  const since = (await store.ownerClaims())[0]?.missingSince;
+  expect(await marks()).toEqual([...Array(5).fill(since), ...Array(6).fill(true)]);
+  expect(await acts()).toEqual(['krmhub']);
+  // A check that finds the same adds nothing.
+  registry.advance(2 * DAY);
+  await ownerChecks.run();
+  expect(await acts()).toEqual(['krmhub']);
+  prove('platform');
+  registry.advance(2 * DAY);
+  await ownerChecks.run();
+  expect(await marks()).toEqual(none);
+  expect(await acts()).toEqual(['krmhub', 'krmhub']);
 });
 
 it('does not end by a check that began before its proof was found again', async () => {

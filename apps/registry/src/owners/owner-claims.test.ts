@@ -69,10 +69,16 @@ it('is claimed once: the same claim again only checks the proof, and adds no eve
   const applied = async () =>
     (await store.events(0, 1_000)).filter(({ type }) => type === 'access.applied').length;
   const before = await applied();
-  await store.putOwnerClaim({ ...first!, missingSince: AT, problem: 'gone' }, { replaces: first });
   world.registry.advance(DAY);
   expect((await claim(platform, 'platform')).status).toBe(200);
   expect(await applied()).toBe(before);
+  const [checked] = await store.ownerClaims();
+  expect(checked).toEqual({ ...first, checkedAt: expect.not.stringContaining(first!.checkedAt) });
+  // Processes follow whether the proof is missing by an event.
+  await store.putOwnerClaim({ ...checked!, missingSince: AT, problem: 'gone' }, { replaces: checked });
+  world.registry.advance(DAY);
+  expect((await claim(platform, 'platform')).status).toBe(200);
+  expect(await applied()).toBe(before + 1);
   const [again] = await store.ownerClaims();
   expect(again).toEqual({ ...first, checkedAt: expect.not.stringContaining(first!.checkedAt) });
   world.names.records.delete('_krmhub.new.example.com');

@@ -76,7 +76,7 @@ export function claimGroup(
     // A repeated claim only checks the proof: builds of catalogs follow each change of what teams own.
     if (replaces !== undefined && isSameClaim(replaces, claim)) {
       const checked = checkedClaim(replaces, outcome, now)!;
-      await deps.store.putOwnerClaim(checked, { replaces });
+      await putChecked(deps, checked, replaces);
       return checked;
     }
     const at = now.toISOString();
@@ -101,10 +101,25 @@ export function verifyClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerC
     const found = await deps.findProof(claim, publicUrl(deps));
     looked = { ...claim, at: found.at };
     const checked = checkedClaim(claim, found, found.at);
-    if (checked !== undefined) await deps.store.putOwnerClaim(checked, { replaces: claim });
+    if (checked !== undefined) await putChecked(deps, checked, claim);
     else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
     return checked;
   });
+}
+
+/** Stores a claim after a check. What shows owners says whether the proof is missing, so that all processes follow that. */
+async function putChecked(
+  deps: OwnerClaimDeps,
+  checked: OwnerClaimRecord,
+  replaces: OwnerClaimRecord,
+): Promise<void> {
+  const isMissing = checked.missingSince !== undefined;
+  if (isMissing === (replaces.missingSince !== undefined))
+    return deps.store.putOwnerClaim(checked, { replaces });
+  const { type, at, by, reason } = claimEvent(checked, REGISTRY.by, checked.checkedAt);
+  const event = { type, at, by, reason: `${reason}: the proof is ${isMissing ? 'missing' : 'there again'}` };
+  await deps.store.putOwnerClaim(checked, { replaces, event, action: 'owner.check' });
+  await followOwners(deps);
 }
 
 /** Ends the claim to a group. Rejects with `forbidden`, and with `not-found` without a claim. */

@@ -34,7 +34,7 @@ import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
 interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps, OwnerJudge {
-  store: SnapshotFinderDeps['store'] & SnapshotStore & FunctionReader;
+  store: SnapshotStore & FunctionReader;
   documents: CatalogDocuments;
   newestResponses: NewestResponses;
 }

@@ -10,6 +10,7 @@ import {
   UNREADABLE_ACCESS,
 } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import { LRUCache } from 'lru-cache';
 import type { CurrentAccess, DecidingStore } from '../http/auth/request-actor.js';
 import { RwLock } from '../workers/locks/rw-lock.js';
@@ -31,7 +32,10 @@ export function readRules(
   record: AppliedDocument | undefined,
   allClaims: readonly OwnerClaim[],
 ): AccessRules {
-  const claims = allClaims.map(({ group, team, proof }) => ({ group, team, proof }));
+  const claims = allClaims.map(({ group, team, proof, missingSince }) => ({
+    ...{ group, team, proof },
+    ...defined({ missingSince }),
+  }));
   const revision = sha256(JSON.stringify([record?.revision, record?.text, claims]));
   const known = lastRead.get(revision);
   if (known !== undefined) return known;

@@ -1,4 +1,5 @@
 import { matchesGlob } from '@krmhub/schema';
+import { defined } from '@krmhub/schema/defined';
 import {
   type AccessDocument,
   type Grant,
@@ -24,10 +25,12 @@ export interface Owner {
   proof: OwnerProof;
   /** What says so: a pattern of the Access document, or the group itself. */
   by: string;
+  /** Since when the proof is missing. Absent while it is there. */
+  missingSince?: string;
 }
 
 /** The owner of a group as people know it. */
-export interface GroupOwner extends Pick<Owner, 'team' | 'proof'> {
+export interface GroupOwner extends Pick<Owner, 'team' | 'proof' | 'missingSince'> {
   /** Of the team; without one, its name. */
   displayName: string;
 }
@@ -37,6 +40,8 @@ export interface OwnerClaim {
   group: string;
   team: string;
   proof: Exclude<OwnerProof, 'administrator'>;
+  /** Since when the proof is missing. Absent while it is there. */
+  missingSince?: string;
 }
 
 /** What a pattern of a grant is matched with. */
@@ -48,6 +53,10 @@ interface GroupAccess {
   isTrustedOnly: boolean;
   /** By folded kind. */
   functions: ReadonlyMap<string, Visibility>;
+}
+
+function ownerBy({ group, team, proof, missingSince }: OwnerClaim): Owner {
+  return { team, proof, by: group, ...defined({ missingSince }) };
 }
 
 /** Groups whose rules are remembered. */
@@ -146,8 +155,9 @@ export class AccessRules {
   groupOwner(group: string): GroupOwner | undefined {
     const owner = this.ownerOf(group);
     if (owner === undefined) return undefined;
-    const { team, proof } = owner;
-    return { team, displayName: this.team(team)?.displayName || team, proof };
+    const { team, proof, missingSince } = owner;
+    const displayName = this.team(team)?.displayName || team;
+    return { team, displayName, proof, ...defined({ missingSince }) };
   }
 
   /** Whether only the tokens of trusted publishers may publish in a group. */
@@ -216,7 +226,7 @@ export class AccessRules {
       owner:
         owned?.owner !== undefined
           ? { team: owned.owner, proof: 'administrator', by: owned.pattern }
-          : claim && { team: claim.team, proof: claim.proof, by: claim.group },
+          : claim && ownerBy(claim),
       isTrustedOnly:
         matching.find((rule) => rule.trustedPublishingOnly !== undefined)?.trustedPublishingOnly ?? false,
       functions: new Map(

@@ -35,7 +35,9 @@ export function catalogReaderRules(rules: AccessRules, catalog: string): Digest 
       document.groups.map(({ owner }) => owner),
       document.grants.filter(isOfTeam),
       // What is not private, its readers may read without a team.
-      claims.filter((claim) => isOfTeam(claim) && rules.hasPrivate(claim.group)),
+      claims
+        .filter((claim) => isOfTeam(claim) && rules.hasPrivate(claim.group))
+        .map(({ group, team, proof }) => ({ group, team, proof })),
     ]),
   );
 }

@@ -7,8 +7,6 @@ export interface OwnerClaimRecord extends OwnerClaim {
   claimedBy: string;
   /** When the proof was last looked for. */
   checkedAt: string;
-  /** Since when the proof is missing. Absent while it is there. */
-  missingSince?: string;
   /** Why the proof was not found. */
   problem?: string;
 }

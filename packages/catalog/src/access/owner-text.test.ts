@@ -14,7 +14,8 @@ const document: AccessDocument = {
 const rules = new AccessRules(document, [
   { group: 'example.org', team: 'plain', proof: 'dns' },
   { group: 'example.net', team: 'gone', proof: 'https' },
-  { group: 'fn.kpt.example.com', team: 'plain', proof: 'dns' },
+  { group: 'fn.kpt.example.com', team: 'plain', proof: 'dns', missingSince: '2030-01-02T03:04:05.678Z' },
+  { group: 'example.edu', team: 'plain', proof: 'dns', missingSince: '2030-01-02T03:04:05.678Z' },
 ]);
 
 describe('who a function is from', () => {
@@ -28,6 +29,7 @@ describe('who a function is from', () => {
     ['fn.kpt.example.com', '', 'kpt project (verified by an administrator)'],
     ['example.org', 'plain', 'plain (verified by DNS)'],
     ['example.net', 'kpt project', 'gone (verified by HTTPS), says it is published by kpt project'],
+    ['example.edu', 'plain', 'plain (verified by DNS, proof missing since 2030-01-02)'],
     ['evil.example.net', 'kpt project', 'not verified: says it is published by kpt project'],
     ['evil.example.net', '', 'not verified'],
     [

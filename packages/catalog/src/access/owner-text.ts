@@ -8,6 +8,15 @@ export const PROOF_TEXTS: Record<OwnerProof, string> = {
   https: 'verified by HTTPS',
 };
 
+/** The mark of an owner whose proof is missing. */
+export const PROOF_MISSING = 'proof missing';
+
+/** Returns how the owner of a group was shown, and whether that is so no more. */
+export function describeProof({ proof, missingSince }: Pick<GroupOwner, 'proof' | 'missingSince'>): string {
+  const missing = missingSince === undefined ? '' : `, ${PROOF_MISSING} since ${missingSince.slice(0, 10)}`;
+  return `${PROOF_TEXTS[proof]}${missing}`;
+}
+
 /** Introduces the text of the field `publisher`, which nothing verifies. */
 export const PUBLISHER_CLAIM = FACETS.publisher.title.toLowerCase();
 
@@ -21,6 +30,6 @@ export function ownerText(owner: GroupOwner | undefined, publisher: string): str
   const claim = publisherClaim(owner, publisher);
   const claimed = claim === undefined ? '' : `${PUBLISHER_CLAIM} ${claim}`;
   if (owner === undefined) return claim === undefined ? NOT_VERIFIED : `${NOT_VERIFIED}: ${claimed}`;
-  const known = `${owner.displayName} (${PROOF_TEXTS[owner.proof]})`;
+  const known = `${owner.displayName} (${describeProof(owner)})`;
   return claim === undefined ? known : `${known}, ${claimed}`;
 }

@@ -60,6 +60,8 @@ export interface OwnerClaimStore extends OwnerClaimReader {
     change?: {
       replaces?: OwnerClaimRecord | undefined;
       event?: NewEvent;
+      /** What the event is in the audit log; absent for `owner.claim`. */
+      action?: 'owner.claim' | 'owner.check';
       origin?: Act['origin'];
       decided?: DecidedThrough;
     },

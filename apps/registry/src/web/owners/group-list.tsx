@@ -1,15 +1,16 @@
 import type { Owner } from '@krmhub/api/owner-model';
-import { PROOF_TEXTS } from '@krmhub/catalog/access/owner-text';
+import { PROOF_MISSING, PROOF_TEXTS } from '@krmhub/catalog/access/owner-text';
 import { GroupName } from '../parts/group-name.js';
-import { Label } from '../parts/label.js';
+import { MissingProof, OwnerProof } from '../parts/owner-proof.js';
 import { Time } from '../parts/time.js';
 
 /** Groups of a list. The API has all. */
 const MAX_GROUPS = 200;
 
-/** Returns how the owner of some groups was shown, each way once. */
+/** Returns how the owner of some groups was shown, each way once, and whether a proof is missing now. */
 export function proofsOf(groups: readonly Owner[]): string[] {
-  return [...new Set(groups.map(({ proof }) => PROOF_TEXTS[proof]))].sort();
+  const proofs = [...new Set(groups.map(({ proof }) => PROOF_TEXTS[proof]))].sort();
+  return groups.some(({ missingSince }) => missingSince !== undefined) ? [...proofs, PROOF_MISSING] : proofs;
 }
 
 /** Lists groups with how their owner was shown, and when that was last checked. */
@@ -32,21 +33,17 @@ export function GroupList({ groups }: { groups: readonly Owner[] }) {
   );
 }
 
-function Proof({ owner: { proof, checkedAt, missingSince } }: { owner: Owner }) {
+function Proof({ owner }: { owner: Owner }) {
+  const { checkedAt } = owner;
   return (
     <>
-      <span class={missingSince === undefined ? 'tone-good' : undefined}>{PROOF_TEXTS[proof]}</span>
+      <OwnerProof owner={owner} />
       {checkedAt === undefined ? null : (
         <>
           , checked <Time at={checkedAt} />
         </>
       )}
-      {missingSince === undefined ? null : (
-        <>
-          {' '}
-          <Label tone="warning">proof missing</Label> since <Time at={missingSince} />
-        </>
-      )}
+      <MissingProof owner={owner} />
     </>
   );
 }

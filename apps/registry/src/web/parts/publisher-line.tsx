@@ -1,8 +1,9 @@
 import type { GroupOwner } from '@krmhub/catalog';
-import { PROOF_TEXTS, PUBLISHER_CLAIM, publisherClaim } from '@krmhub/catalog/access/owner-text';
+import { PUBLISHER_CLAIM, publisherClaim } from '@krmhub/catalog/access/owner-text';
 import { NOT_VERIFIED } from '@krmhub/schema/facets';
 import { ownerPath } from '../addresses.js';
 import { useSite } from '../site.js';
+import { MissingProof, OwnerProof } from './owner-proof.js';
 import { Text } from './text.js';
 
 /**
@@ -30,7 +31,8 @@ export function PublisherLine({
           <a href={at(ownerPath(owner.team))}>
             <Text value={owner.displayName} max={max} />
           </a>{' '}
-          <span class="tone-good">{PROOF_TEXTS[owner.proof]}</span>
+          <OwnerProof owner={owner} />
+          <MissingProof owner={owner} />
         </>
       )}
       {claim === undefined ? null : (

@@ -39,13 +39,13 @@ export function* claimRows(): Work<OwnerClaimRecord[]> {
 export function ownerClaimRows({ readOne, write }: Sql): OwnerClaimStore {
   return {
     ownerClaims: () => readOne(claimRows),
-    putOwnerClaim: (claim, { replaces, event, origin, decided } = {}) =>
+    putOwnerClaim: (claim, { replaces, event, action = 'owner.claim', origin, decided } = {}) =>
       write(function* () {
         yield* refuseOutdated(decided);
         yield* refuseOther(claim.group, replaces);
         yield* put(claim);
         const object = `group/${claim.group}`;
-        if (event !== undefined) yield* appendEvent(event, origin, { action: 'owner.claim', object });
+        if (event !== undefined) yield* appendEvent(event, origin, { action, object });
       }),
     deleteOwnerClaim: (claim, event, origin) =>
       write(function* () {
