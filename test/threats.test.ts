@@ -219,6 +219,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
   },
   'A client finds out what is private: by its name, a search, a count, a feed, or the OCI catalog': {
     'test/authorization/seen.test.ts': ['shows nobody what they may not see, and everybody what they may'],
+    'test/authorization/registry-pairs.test.ts': ['tells nothing of what is %s, in any answer to %s'],
     'apps/registry/src/oci/hidden-repositories.test.ts': [
       'answers an anonymous client as an absent one: %s',
       'answers a token without the right as an absent one: %s',

@@ -213,7 +213,7 @@ export async function settle(world: World): Promise<void> {
 }
 
 /** Pushes a manifest with one small layer, tagged `1`. */
-async function pushArtifact(world: World, repository: string, word: string): Promise<void> {
+export async function pushArtifact(world: World, repository: string, word: string): Promise<void> {
   const put = async (bytes: string): Promise<{ digest: string; size: number }> => {
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
     const target = `/v2/${repository}/blobs/uploads/?digest=${digest}`;
