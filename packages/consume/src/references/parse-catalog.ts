@@ -14,6 +14,7 @@ import {
 import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hideInValue } from '@krmhub/schema/hide-passwords';
 import { escapeControls } from '@krmhub/schema/text';
 import type { Environment } from '../ports.js';
 import { isCatalogName } from './catalog-name.js';
@@ -134,8 +135,7 @@ function invalidReference(
   reason: string,
   hint: string | undefined,
 ): KrmhubError {
-  // A password with a space in it is not recognized as one in a message.
-  const text = reference.text.replace(/\/\/[^/?#]*@/, '//…@');
+  const text = hideInValue(reference.text);
   return new KrmhubError(
     'usage',
     `${describeReference({ ...reference, text })} is not a catalog reference: ${escapeControls(reason)}`,

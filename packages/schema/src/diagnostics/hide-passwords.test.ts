@@ -1,7 +1,13 @@
 import { Random } from '@krmhub/yaml/testing/random';
 import { describe, expect, it } from 'vitest';
 import { KrmhubError } from './error.js';
-import { hideBeginning, hidePasswords, isSecretParameter, withoutPasswords } from './hide-passwords.js';
+import {
+  hideBeginning,
+  hideInValue,
+  hidePasswords,
+  isSecretParameter,
+  withoutPasswords,
+} from './hide-passwords.js';
 import { printable } from './network-reason.js';
 import { quote } from './quote.js';
 
@@ -58,6 +64,33 @@ describe('secrets of URLs', () => {
     'https://host/x?ref=secret&profile=a',
   ])('are not found in %s', (text) => {
     expect(hidePasswords(text)).toBe(text);
+  });
+
+  it.each([
+    ['https://user:se cret@host/x', 'https://…@host/x'],
+    ['https://user: secret@host/x', 'https://…@host/x'],
+    ['https://user:se@c ret@host/x', 'https://…@host/x'],
+    ['https://user:se/c ret@host', 'https://…@host'],
+    ['https://user:se\tcret@host:99999/x@y', 'https://…@host:99999/x@y'],
+    ['git::https://user:se cret@host/r.git//x', 'git::https://…@host/r.git//x'],
+    ['oci://user:se cret@host/x:1?token=a', 'oci://…@host/x:1?token=…'],
+    ['https://user:secret@host/x', 'https://…@host/x'],
+    ['see https://user:secret@host/x', 'see https://…@host/x'],
+  ])('are hidden in the value %s, also with spaces', (value, shown) => {
+    expect(hideInValue(value)).toBe(shown);
+    expect(hideInValue(shown)).toBe(shown);
+    expect(quote(value)).toBe(`"${shown}"`);
+    expect(printable(value)).toBe(shown.replaceAll('…', '...'));
+  });
+
+  it.each([
+    'https://host/x, or ask alice@example.com',
+    'https://host:8080 and oci://host/x@sha256:1234',
+    'https://host said no to alice@example.com',
+    'alice@example.com: https://host',
+    'https://host\nalice@example.com',
+  ])('are not found in the value %j', (value) => {
+    expect(hideInValue(value)).toBe(value);
   });
 
   it('keep their length where columns matter', () => {

@@ -14,6 +14,10 @@ const TOKEN_SCHEME = /^(?:.*\+)?(?:https?|oci)$/i;
 /** Limited, so that a hostile text takes no time. No token is longer. */
 const AUTHORITY = /[^\s/?#\\]{0,4096}/y;
 const WORD = /\S{0,4096}/y;
+/** The same where only a line ends a value, which begins with a URL, maybe of a repository. */
+const VALUE = /^(?:[a-z]{1,10}::)?[a-z][a-z0-9+.-]{1,30}:\/+/i;
+const SPACED_AUTHORITY = /[^\n/?#\\]{0,4096}/y;
+const LINE = /[^\n]{0,4096}/y;
 const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:@[\]]*)(?::\d*)?$/;
 const DIGEST = /^sha(?:256|512):/;
 /** `user:password@host/…` without a scheme, also as a part of a path. The digest of an image is not a host. */
@@ -36,12 +40,23 @@ export function hidePasswords(text: string, mark: (secret: string) => string = (
   return shown.replace(SECRET_VALUE, (_, name: string, value: string) => name + mark(value));
 }
 
+/**
+ * The same for a text that is one value, such as a field or an argument. If that is a URL that is not valid, its password
+ * can have spaces, which end it in a sentence.
+ */
+export function hideInValue(text: string, mark: (secret: string) => string = () => '…'): string {
+  const start = text.includes('@') ? (VALUE.exec(text)?.[0].length ?? 0) : 0;
+  const end = start === 0 ? undefined : spacedEnd(text, start);
+  if (end === undefined) return hidePasswords(text, mark);
+  return text.slice(0, start) + mark(text.slice(start, end)) + hidePasswords(text.slice(end), mark);
+}
+
 /** More than a message shows. */
 const MAX_HIDDEN = 8_192;
 
-/** The same for a text that is shortened afterwards, which can be as long as a document. */
+/** The same for a value that is shortened afterwards, which can be as long as a document. */
 export function hideBeginning(text: string, mark?: (secret: string) => string): string {
-  return hidePasswords(text.length > MAX_HIDDEN ? `${text.slice(0, MAX_HIDDEN)}…` : text, mark);
+  return hideInValue(text.length > MAX_HIDDEN ? `${text.slice(0, MAX_HIDDEN)}…` : text, mark);
 }
 
 /** Hides what the message and the hint of a diagnostic quote. */
@@ -82,6 +97,16 @@ function secretEnd(scheme: string, text: string, from: number): number | undefin
   const word = matchAt(WORD, text, from);
   const end = word.includes('@') ? word.lastIndexOf('@') : word.indexOf('…') + 1;
   return end === 0 ? undefined : from + end;
+}
+
+/** Where a user name and a password with spaces end; undefined if there are none. */
+function spacedEnd(text: string, from: number): number | undefined {
+  const first = matchAt(AUTHORITY, text, from);
+  if (HOST_AND_PORT.test(first) && !first.endsWith(':')) return undefined;
+  const authority = matchAt(SPACED_AUTHORITY, text, from);
+  const all = authority.includes('@') ? authority : matchAt(LINE, text, from);
+  const at = all.lastIndexOf('@');
+  return /\s/.test(all.slice(0, Math.max(at, 0))) ? from + at : undefined;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): string {
