@@ -527,6 +527,7 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
     'packages/signing/src/private-key.test.ts': ['reports a wrong password without printing it'],
     'packages/schema/src/diagnostics/hide-passwords.test.ts': ['are hidden in %s'],
     'apps/cli/src/commands/url-passwords.test.ts': ['is printed by no command, wherever the URL is'],
+    'apps/cli/src/io/print.test.ts': ['is not in %s'],
     'apps/cli/src/commands/sign.test.ts': [
       'are reported if they are missing, invalid, or empty, without printing them',
     ],

@@ -4,11 +4,10 @@ import { CREDENTIALS_FILE, configurationFolder } from '@krmhub/consume/files/con
 import type { SnapshotLimits } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
-import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { Command, CommanderError } from 'commander';
 import { parseTimeout } from './io/duration.js';
 import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
-import { type DataFormat, hasColor, type Io, terminalWidth, write } from './io/io.js';
+import { type DataFormat, hasColor, type Io, terminalWidth, write, writeVisible } from './io/io.js';
 import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -134,9 +133,9 @@ export async function buildProgram(io: Io, names: readonly string[] = NAMES): Pr
       minWidthToWrap: 30,
     })
     .configureOutput({
-      writeOut: (text) => void write(io.stdout, text),
+      writeOut: (text) => void writeVisible(io.stdout, text),
       // Usage errors quote arguments.
-      writeErr: (text) => void write(io.stderr, hidePasswords(text)),
+      writeErr: (text) => void write(io.stderr, text),
       getOutHasColors: () => hasColor(io, io.stdout),
       getErrHasColors: () => hasColor(io, io.stderr),
       getOutHelpWidth: () => terminalWidth(io.stdout),

@@ -2,6 +2,7 @@ import { registryUrl } from '@krmhub/consume/references/registry-url';
 import { parseReference } from '@krmhub/oci';
 import { functionRepository } from '@krmhub/oci/function-repository';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hideInValue } from '@krmhub/schema/hide-passwords';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { escapeControls, plural } from '@krmhub/schema/text';
 import type { Io } from '../io/io.js';
@@ -22,8 +23,9 @@ export async function listRepositories(
   options: RepoOptions,
 ): Promise<void> {
   if (host !== undefined && /[/@]/.test(host)) {
-    throw new KrmhubError('usage', `${JSON.stringify(host)} is not a registry host`, {
-      hint: `Use HOST or HOST:PORT, for example localhost:5000. List tags: krmhub repo tags ${host}`,
+    const shown = hideInValue(host);
+    throw new KrmhubError('usage', `${JSON.stringify(shown)} is not a registry host`, {
+      hint: `Use HOST or HOST:PORT, for example localhost:5000. List tags: krmhub repo tags ${shown}`,
     });
   }
   const own = configuredRegistry(io, options);

@@ -1,8 +1,9 @@
 import { REFUSAL_CODES, type RefusalCode, type ReportedSource, type SnapshotReport } from '@krmhub/schema';
-import { escapeControls, plural, wrap } from '@krmhub/schema/text';
+import { escapeControls, plural } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold, printLine, printWarning } from '../io/print.js';
 import { pipeTable, terminalTable } from '../io/table.js';
+import { wrapText } from '../io/wrap-text.js';
 
 type Refused = NonNullable<SnapshotReport['refused']>[number];
 
@@ -242,7 +243,7 @@ function completedLines(
 }
 
 function indent(text: string, width: number, by = 2 * INDENT): string[] {
-  return wrap(escapeControls(text), width - by).map((line) => ' '.repeat(by) + line);
+  return wrapText(escapeControls(text), width - by).map((line) => ' '.repeat(by) + line);
 }
 
 function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): string[][] {

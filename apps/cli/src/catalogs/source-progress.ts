@@ -1,9 +1,10 @@
 import type { KrmhubError } from '@krmhub/schema';
-import { escapeControls, wrap } from '@krmhub/schema/text';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, paint, terminalWidth } from '../io/io.js';
 import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { sizeText } from '../io/size-text.js';
+import { wrapText } from '../io/wrap-text.js';
 
 /**
  * Progress of sources: at a terminal, a line for each finished source and one for those in progress. Failures are
@@ -47,7 +48,7 @@ export class SourceProgress {
 
   /** Wraps a text to the terminal; without one, returns a single line. */
   #wrap(text: string): string[] {
-    return this.#io.stderr.isTTY === true ? wrap(text, terminalWidth(this.#io.stderr) - 2) : [text];
+    return this.#io.stderr.isTTY === true ? wrapText(text, terminalWidth(this.#io.stderr) - 2) : [text];
   }
 
   async #print(source: string, what: string): Promise<void> {

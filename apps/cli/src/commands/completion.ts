@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import type { CompleteNamesOptions } from '../completion/complete-names.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, writeVisible } from '../io/io.js';
 import { VERSION } from '../io/version.js';
 import { withRegistry } from './options.js';
 
@@ -39,7 +39,7 @@ Examples:
     .action(async (shell: Shell) => {
       const { describeCommand } = await import('../completion/describe-command.js');
       const described = describeCommand(await buildProgram());
-      await write(io.stdout, (await generator(shell))(described, VERSION));
+      await writeVisible(io.stdout, (await generator(shell))(described, VERSION));
     });
   // For the scripts.
   withRegistry(completion.command('names', { hidden: true }))

@@ -117,6 +117,18 @@ describe('krmhub kpt sync', () => {
     expect([done.exitCode, done.out()]).toEqual([0, '']);
   });
 
+  it('checks without the passwords of URLs, and writes the file with them', async () => {
+    const upstream = "upstream: {type: git, git: {repo: 'https://user:hunter2@git.example.com/r.git'}}\n";
+    const text = `${kptfile('  mutators:\n    - configPath: owner.yaml\n')}${upstream}`;
+    await open({ 'app/Kptfile': text });
+    const io = await sync('app', '--check', '-c', 'catalog.yaml');
+    expect(io.out()).toContain("\n upstream: {type: git, git: {repo: 'https://…@git.example.com/r.git'}}\n");
+    expect(io.out() + io.err()).not.toContain('hunter2');
+    expectEnd(io, 1, 'the patch cannot be applied');
+    await sync('app', '-c', 'catalog.yaml');
+    expect(read('app/Kptfile')).toContain(upstream);
+  });
+
   it('uses the catalogs that each Kptfile names, if they are trusted', async () => {
     await open({
       'app/Kptfile': kptfile('  mutators: [{configPath: owner.yaml}]\n', '../catalog.yaml'),

@@ -254,6 +254,28 @@ describe('the password of a URL', () => {
     300_000,
   );
 
+  it.each([
+    ['resolve', 'example.com/v1', 'A', '-c', 'URL'],
+    ['resolve', 'example.com/v1', 'A', '-c', 'URL', '-o', 'json'],
+    ['explain', 'app', '--trusted-catalog', 'URL'],
+    ['trust', 'add', 'URL'],
+    ['search', '--registry', 'URL'],
+    ['login', 'URL'],
+    ['catalog', 'show', 'URL'],
+    ['lint', 'URL'],
+    ['pull', 'URL', '--out', 'pulled'],
+    ['repo', 'list', 'URL'],
+  ])('is not printed with a space in it by %s %s %s %s %s', async (...args) => {
+    for (const url of [
+      `https://user:a ${SECRET}@host.invalid:99999/x`,
+      `oci://user:a ${SECRET}@host.invalid/x:1`,
+      `git::https://user:a ${SECRET}@host.invalid/r.git//x`,
+    ]) {
+      const text = await printed(args.map((one) => (one === 'URL' ? url : one)));
+      expect([url, text]).toEqual([url, expect.not.stringContaining(SECRET)]);
+    }
+  });
+
   it('is in no name and no file of the cache and the configuration', () => {
     const found = readdirSync(path.join(root, 'home'), { recursive: true, withFileTypes: true });
     for (const entry of found) {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { readDocsIndex } from '@krmhub/api/docs-index';
 import { KrmhubError } from '@krmhub/schema/error';
 import { suggest } from '@krmhub/schema/suggest';
-import { hasColor, type Io, paint, write } from '../io/io.js';
+import { hasColor, type Io, paint, write, writeVisible } from '../io/io.js';
 
 const FOLDER = fileURLToPath(new URL('../../../../docs/', import.meta.url));
 
@@ -31,7 +31,7 @@ export async function printDocs(io: Io, name: string | undefined): Promise<void>
           : `Did you mean \`krmhub docs ${similar}\`?`,
     });
   }
-  await write(io.stdout, styled(io, readPage(page)));
+  await writeVisible(io.stdout, styled(io, readPage(page)));
 }
 
 function pageNames(): string[] {

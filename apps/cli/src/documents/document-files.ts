@@ -9,6 +9,7 @@ import path from 'node:path';
 import { diskError, readFileUpTo, readFolder } from '@krmhub/consume/files/read-file';
 import type { WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hideInValue } from '@krmhub/schema/hide-passwords';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { Io, StandardInput } from '../io/io.js';
 import { readStdin, STDIN_NAME } from '../io/read-stdin.js';
@@ -75,7 +76,7 @@ export async function findDocumentFiles(
     }
     const full = path.resolve(io.cwd, name);
     const status = await stat(full).catch((error: unknown) => {
-      throw diskError(error, `cannot read ${name}`);
+      throw diskError(error, `cannot read ${hideInValue(name)}`);
     });
     if (!status.isDirectory()) {
       add(full, name, true);

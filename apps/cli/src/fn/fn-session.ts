@@ -12,8 +12,7 @@ import { escapeControls } from '@krmhub/schema/text';
 import { FINDINGS } from '../io/exit-code.js';
 import { watchForStop } from '../io/interrupt.js';
 import type { Io } from '../io/io.js';
-import { write } from '../io/io.js';
-import { jsonText } from '../io/print.js';
+import { printJson } from '../io/print.js';
 import { Functions } from './functions.js';
 import { Progress } from './progress.js';
 import { writeNumberedResults, writeResults } from './results-folder.js';
@@ -69,7 +68,7 @@ export async function withFunctions(
   }
   if (settings.output.type === 'report') {
     const report = { passed: !outcome.hasFailed, functions: progress.ran, changes: listed(outcome.changes) };
-    await write(io.stdout, jsonText(report));
+    await printJson(io, report);
   }
 }
 

@@ -4,10 +4,11 @@ import { ownerText } from '@krmhub/catalog/access/owner-text';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { formatReplacement } from '@krmhub/schema/documents/replacement';
 import { compareApiVersions } from '@krmhub/schema/gvk';
-import { escapeControls, oneLine, pad, textWidth, wrap } from '@krmhub/schema/text';
+import { escapeControls, oneLine, pad, textWidth } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write } from '../io/io.js';
 import { bold } from '../io/print.js';
 import { relativeTime } from '../io/time.js';
+import { wrapText } from '../io/wrap-text.js';
 import { type ConfigRows, configRows } from './config-rows.js';
 import { releaseNote } from './release-note.js';
 
@@ -298,7 +299,7 @@ class Sheet {
   }
 
   prose(text: string): void {
-    this.#lines.push(...wrap(oneLine(text), this.#width));
+    this.#lines.push(...wrapText(oneLine(text), this.#width));
   }
 
   /** Adds text to copy: not indented, not wrapped, between blank lines. */
@@ -333,7 +334,7 @@ class Sheet {
       const last = row.at(-1) ?? '';
       const beside = this.#width - indent >= MIN_LAST;
       const left = beside ? indent : 4;
-      const [first = '', ...more] = wrap(last, this.#width - left);
+      const [first = '', ...more] = wrapText(last, this.#width - left);
       const below = beside ? more : [first, ...more];
       this.#lines.push((beside ? start + first : start).trimEnd());
       this.#lines.push(...below.filter((line) => line !== '').map((line) => ' '.repeat(left) + line));

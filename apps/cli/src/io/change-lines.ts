@@ -1,7 +1,8 @@
-import { escapeControls, wrap } from '@krmhub/schema/text';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, write } from './io.js';
 import { printLine } from './print.js';
 import { pipeTable } from './table.js';
+import { wrapText } from './wrap-text.js';
 
 /** Prints tab-separated lines. */
 export async function printRows(io: Io, rows: readonly (readonly string[])[]): Promise<void> {
@@ -28,6 +29,6 @@ export function changeLines(
   width: number,
 ): string[] {
   const indent = ' '.repeat(labelWidth);
-  const [first = '', ...more] = wrap(escapeControls(message), width - labelWidth - 2);
+  const [first = '', ...more] = wrapText(escapeControls(message), width - labelWidth - 2);
   return [`${label}${first}`, ...more.map((line) => `${indent}  ${line}`)];
 }

@@ -2,7 +2,7 @@ import type { styleText } from 'node:util';
 import type { Diagnostic, Severity } from '@krmhub/schema';
 import { hidePasswords, withoutPasswords } from '@krmhub/schema/hide-passwords';
 import { escapeControls, plural, textWidth } from '@krmhub/schema/text';
-import { type Io, type Output, paint, terminalWidth, write } from './io.js';
+import { type Io, type Output, paint, terminalWidth, writeVisible } from './io.js';
 
 const COLORS = { error: 'red', warning: 'yellow', info: 'blue' } as const satisfies Record<Severity, string>;
 type Color = (typeof COLORS)[Severity];
@@ -13,8 +13,8 @@ const MIN_LEAD_COLUMNS = 20;
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string;
 
 /**
- * Prints diagnostics as compilers do: message, position, the line with a mark, and the hint. `sources` has the bytes of
- * the files; without them, no line is printed. `note` is printed below the last one.
+ * Prints diagnostics as compilers do, without the passwords of URLs: message, position, the line with a mark, and the
+ * hint. `sources` has the bytes of the files; without them, no line is printed. `note` is printed below the last one.
  */
 export async function printDiagnostics(
   io: Io,
@@ -30,7 +30,7 @@ export async function printDiagnostics(
     const { file } = diagnostic;
     if (!lines.has(file)) lines.set(file, sourceLines(sources.get(file)));
     const own = at === diagnostics.length - 1 ? note : undefined;
-    await write(
+    await writeVisible(
       stream,
       `${renderDiagnostic(diagnostic, lines.get(file)!, { width, painted, note: own })}\n\n`,
     );
@@ -80,9 +80,10 @@ function renderDiagnostic(
       `${gutter} ${bar} ${' '.repeat(before)}${painted(color, '^'.repeat(Math.max(marked, 1)))}`,
     );
   }
-  if (path !== '') out.push(`${gutter} ${painted('blue', '=')} at: ${escapeControls(path)}`);
+  if (path !== '') out.push(`${gutter} ${painted('blue', '=')} at: ${escapeControls(hidePasswords(path))}`);
   if (hint !== undefined) out.push(`${gutter} ${painted('blue', '=')} hint: ${escapeControls(hint)}`);
-  if (note !== undefined) out.push(`${gutter} ${painted('blue', '=')} ${escapeControls(note)}`);
+  if (note !== undefined)
+    out.push(`${gutter} ${painted('blue', '=')} ${escapeControls(hidePasswords(note))}`);
   return out.join('\n');
 }
 

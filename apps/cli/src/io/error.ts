@@ -10,7 +10,7 @@ export async function printError(io: Io, error: unknown): Promise<void> {
   const label = paint(io, io.stderr, ['bold', 'red'], 'error');
   if (!(error instanceof KrmhubError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    await write(io.stderr, `${label}: internal error in krmhub; please report it\n${hidePasswords(text)}\n`);
+    await write(io.stderr, `${label}: internal error in krmhub; please report it\n${text}\n`);
     return;
   }
   const [first, ...more] = error.message.split('\n').map(escapeControls);

@@ -11,6 +11,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Clock, Environment, SnapshotRules, Trace, WorkingFolder } from '@krmhub/consume/ports';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { escapeText } from '@krmhub/schema/text';
 
 /** The input of a terminal, with what a prompt for a secret needs. */
@@ -62,17 +63,23 @@ export interface Io extends RequestSettings, WorkingFolder, SnapshotRules, Stand
 }
 
 /**
- * Writes text for people. Everything that could control a terminal becomes visible, except line breaks, tabs, and the
- * colors of `paint`: names, messages, and documents come from files and servers that nobody checked.
+ * Writes text for people, without the passwords of URLs: logs of pipelines have it. What is cut or wrapped has to hide
+ * them before. Everything that could control a terminal becomes visible, except line breaks, tabs, and the colors of
+ * `paint`: names, messages, and documents come from files and servers that nobody checked.
  */
 export async function write(stream: Output, text: string): Promise<void> {
+  await writeVisible(stream, hidePasswords(text));
+}
+
+/** The same for what hides passwords itself, or has to be exact. */
+export async function writeVisible(stream: Output, text: string): Promise<void> {
   await writeRaw(stream, escapeText(text, { colors: stream.isTTY === true }));
 }
 
-/** Writes a document: its exact bytes to a file or program, and as text for people to a terminal. */
+/** Writes a document: its exact bytes to a file or program, and as visible text to a terminal. */
 export async function writeData(stream: Output, data: string | Uint8Array): Promise<void> {
   if (stream.isTTY !== true) return writeRaw(stream, data);
-  await write(stream, typeof data === 'string' ? data : new TextDecoder().decode(data));
+  await writeVisible(stream, typeof data === 'string' ? data : new TextDecoder().decode(data));
 }
 
 /**

@@ -1,9 +1,15 @@
 import type { FileChange } from '@krmhub/functions/fn';
 import { lineDiff } from '@krmhub/functions/output/line-diff';
+import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { type Io, writeData } from './io.js';
+import { printLine } from './print.js';
 
-/** Prints changes as a patch that `git apply` accepts. */
+/**
+ * Prints changes as a patch that `git apply` accepts, unless it has the passwords of URLs: they are hidden, because logs of
+ * pipelines have patches.
+ */
 export async function printPatch(io: Io, changes: readonly FileChange[]): Promise<void> {
+  let isHidden = false;
   for (const change of changes) {
     const before = change.type === 'create' ? '' : change.before;
     const after = change.type === 'delete' ? '' : change.after;
@@ -12,8 +18,11 @@ export async function printPatch(io: Io, changes: readonly FileChange[]): Promis
       `+++ ${change.type === 'delete' ? '/dev/null' : patchName(`b/${change.path}`)}`,
       ...lineDiff(before, after),
     ];
-    await writeData(io.stdout, `${lines.join('\n')}\n`);
+    const shown = lines.map((line) => hidePasswords(line));
+    isHidden ||= shown.some((line, at) => line !== lines[at]);
+    await writeData(io.stdout, `${shown.join('\n')}\n`);
   }
+  if (isHidden) await printLine(io, 'the patch cannot be applied: it has … instead of passwords of URLs');
 }
 
 /** A path as git writes it: in quotes if it has special characters, and with a tab behind it if it has spaces. */

@@ -1,5 +1,5 @@
-import { hidePasswords } from '@krmhub/schema/hide-passwords';
-import { type Io, paint, terminalWidth, write, writeData } from './io.js';
+import { hideInValue } from '@krmhub/schema/hide-passwords';
+import { type Io, paint, terminalWidth, write, writeData, writeVisible } from './io.js';
 import { type Column, pipeTable, terminalTable } from './table.js';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
@@ -13,14 +13,27 @@ export async function printData(
   table: () => Promise<void>,
 ): Promise<void> {
   if (format === 'table') return table();
-  if (format === 'json') return write(io.stdout, jsonText(data));
+  if (format === 'json') return printJson(io, data);
   const { toYaml } = await import('@krmhub/catalog');
-  await writeData(io.stdout, toYaml(JSON.parse(JSON.stringify(data))));
+  await writeData(io.stdout, toYaml(JSON.parse(JSON.stringify(data, withoutPassword))));
 }
 
-/** Formats JSON. Also escapes the control characters that JSON allows but a terminal interprets. */
+/** Prints data as JSON on stdout. */
+export async function printJson(io: Io, data: object): Promise<void> {
+  await writeVisible(io.stdout, jsonText(data));
+}
+
+/** Reports have texts of files and servers. */
+function withoutPassword(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? hideInValue(value) : value;
+}
+
+/**
+ * Formats JSON, without the passwords of URLs. Also escapes the control characters that JSON allows but a terminal
+ * interprets.
+ */
 export function jsonText(data: object): string {
-  const text = JSON.stringify(data, undefined, 2).replace(
+  const text = JSON.stringify(data, withoutPassword, 2).replace(
     /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu,
     (character) =>
       Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
@@ -45,9 +58,9 @@ export async function printTable<Row>(
   await write(io.stdout, `${[bold(io, header!), ...lines].join('\n')}\n`);
 }
 
-/** Prints a line on stderr, without the passwords of URLs. */
+/** Prints a line on stderr. */
 export async function printLine(io: Io, line: string): Promise<void> {
-  await write(io.stderr, `${hidePasswords(line)}\n`);
+  await write(io.stderr, `${line}\n`);
 }
 
 /** Prints a warning on stderr. */

@@ -1,3 +1,4 @@
+import { hideInValue } from '@krmhub/schema/hide-passwords';
 import { oneLine, pad, shorten, shortenStart, textWidth } from '@krmhub/schema/text';
 
 export interface Column {
@@ -18,7 +19,7 @@ export function terminalTable(
   rows: readonly (readonly string[])[],
   width: number,
 ): string[] {
-  const cells = rows.map((row) => row.map(oneLine));
+  const cells = rows.map((row) => row.map(cellText));
   const widths = columns.map((column, index) =>
     Math.max(textWidth(column.header), ...cells.map((row) => textWidth(row[index] ?? ''))),
   );
@@ -57,5 +58,10 @@ function widestNarrowable(columns: readonly Column[], widths: readonly number[])
 
 /** Formats rows for programs: tab-separated, without a header, not shortened. */
 export function pipeTable(rows: readonly (readonly string[])[]): string[] {
-  return rows.map((row) => row.map(oneLine).join('\t'));
+  return rows.map((row) => row.map(cellText).join('\t'));
+}
+
+/** A password must be hidden before its cell is cut. */
+function cellText(text: string): string {
+  return oneLine(hideInValue(text));
 }

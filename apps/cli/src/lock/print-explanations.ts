@@ -5,11 +5,12 @@ import { isPinned, type ResolvedInline } from '@krmhub/consume/resolve/resolutio
 import { inlineProgram } from '@krmhub/functions/plan/inline-program';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { CHANGE_KINDS } from '@krmhub/schema/documents/change-kinds';
-import { escapeControls, pad, plural, wrap } from '@krmhub/schema/text';
+import { escapeControls, pad, plural } from '@krmhub/schema/text';
 import { printRows } from '../io/change-lines.js';
 import { type Io, paint, terminalWidth, write } from '../io/io.js';
 import { bold, printLine } from '../io/print.js';
 import { printGrouped } from '../io/warnings.js';
+import { wrapText } from '../io/wrap-text.js';
 import type { Explanation } from './explanation.js';
 
 const LABEL_COLUMNS = 12;
@@ -67,7 +68,7 @@ function block(io: Io, one: Explanation): string {
   for (const [label, value] of facts(one)) {
     const text = escapeControls(value);
     // A line break inside of the command of a hint would end the command where it is pasted.
-    const [first = '', ...more] = label === 'hint' ? [text] : wrap(text, width);
+    const [first = '', ...more] = label === 'hint' ? [text] : wrapText(text, width);
     lines.push(`  ${pad(label, LABEL_COLUMNS)}${first}`);
     lines.push(...more.map((text) => `  ${' '.repeat(LABEL_COLUMNS)}${text}`));
   }

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { FINDINGS } from '../io/exit-code.js';
-import { type Io, write } from '../io/io.js';
+import { type Io, write, writeVisible } from '../io/io.js';
 import { readStdin } from '../io/read-stdin.js';
 import { checkToken, environmentToken, removeTokens, savedOrigins, saveToken } from './credentials.js';
 import { findToken, TOKEN_USER } from './find-credentials.js';
@@ -18,7 +18,7 @@ const NOT_FOUND = 'credentials not found in native keychain';
 /** Answers one request of docker or another client. It reads an error from stdout. */
 export async function runDockerHelper(io: Io, action: HelperAction): Promise<void> {
   try {
-    await write(io.stdout, await answer(io, action));
+    await writeVisible(io.stdout, await answer(io, action));
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     const { message, hint } = error;

@@ -9,6 +9,7 @@ import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DISK_REASONS, diskErrorCode } from '@krmhub/schema/disk-error';
 import { KrmhubError } from '@krmhub/schema/error';
+import { hideInValue } from '@krmhub/schema/hide-passwords';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { WorkingFolder } from '../ports.js';
 
@@ -32,7 +33,8 @@ export async function readFileUpTo(
       await file.close();
     }
   } catch (error) {
-    throw diskError(error, `cannot read ${name}`);
+    // It can be a URL, which is not a file.
+    throw diskError(error, `cannot read ${hideInValue(name)}`);
   }
 }
 

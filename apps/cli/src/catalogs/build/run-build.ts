@@ -23,9 +23,9 @@ import {
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
-import { escapeControls, plural, shellWord } from '@krmhub/schema/text';
+import { plural, shellWord } from '@krmhub/schema/text';
 import { checkOutput } from '../../io/check-output.js';
-import { type Io, write } from '../../io/io.js';
+import { type Io, writeData } from '../../io/io.js';
 import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { STDIN_NAME } from '../../io/read-stdin.js';
@@ -144,10 +144,7 @@ export async function writeBuilt(
   const pieces = joinChunks(builtCatalogPieces(built, renditionName(options)));
   if (out !== '-') return writeText(io, out, pieces);
   for (const piece of pieces) {
-    await write(
-      io.stdout,
-      io.stdout.isTTY === true ? piece.split('\n').map(escapeControls).join('\n') : piece,
-    );
+    await writeData(io.stdout, piece);
   }
 }
 

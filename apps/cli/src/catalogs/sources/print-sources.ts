@@ -1,8 +1,9 @@
 import type { Source } from '@krmhub/api/model';
-import { escapeControls, wrap } from '@krmhub/schema/text';
+import { escapeControls } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write } from '../../io/io.js';
 import { printTable } from '../../io/print.js';
 import { relativeTime } from '../../io/time.js';
+import { wrapText } from '../../io/wrap-text.js';
 import { hintFor } from './source-hints.js';
 
 const COLUMNS = [
@@ -50,7 +51,7 @@ export async function printProblems(io: Io, sources: readonly Source[]): Promise
   if (io.stdout.isTTY !== true) return;
   const now = io.now();
   const width = terminalWidth(io.stdout);
-  const indented = (text: string) => wrap(escapeControls(text), width - 2).map((line) => `  ${line}`);
+  const indented = (text: string) => wrapText(escapeControls(text), width - 2).map((line) => `  ${line}`);
   const lines = sources.flatMap((source) => {
     const { problem, message = '', failingSince } = source;
     if (problem === undefined) return [];

@@ -94,12 +94,12 @@ function documentWriter(
       left += Math.max(diagnostics.length - room, 0);
     },
     end: async (totals) => {
-      const { jsonText } = await import('../../io/print.js');
+      const { printJson } = await import('../../io/print.js');
       const more =
         left === 0
           ? undefined
           : `${left} more findings are not listed; fix these and run \`krmhub lint\` again`;
-      await write(io.stdout, jsonText(await document(totals, collected, more)));
+      await printJson(io, await document(totals, collected, more));
     },
   };
 }

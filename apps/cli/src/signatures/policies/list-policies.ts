@@ -1,8 +1,9 @@
 import type { PolicySet } from '@krmhub/api/model';
 import { describeConditions, describeRequirements } from '@krmhub/catalog';
-import { escapeControls, oneLine, plural, wrap } from '@krmhub/schema/text';
+import { escapeControls, oneLine, plural } from '@krmhub/schema/text';
 import { type Io, terminalWidth, write, writeData } from '../../io/io.js';
 import { bold, type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
+import { wrapText } from '../../io/wrap-text.js';
 import { connect } from '../../registry/connection.js';
 import { readPolicyText } from './policy-text.js';
 
@@ -37,7 +38,7 @@ async function printInFull(io: Io, policies: readonly Policy[]): Promise<void> {
     [
       bold(io, oneLine(policy.name)),
       ...policyFacts(policy).flatMap(([label, value]) =>
-        wrap(oneLine(value), terminalWidth(io.stdout) - LABEL_COLUMNS - 2).map(
+        wrapText(oneLine(value), terminalWidth(io.stdout) - LABEL_COLUMNS - 2).map(
           (line, at) => `  ${(at === 0 ? label : '').padEnd(LABEL_COLUMNS)}${line}`,
         ),
       ),
