@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { openCache } from '@krmhub/consume/cache/cache';
 import { cacheFolder } from '@krmhub/consume/cache/cache-folder';
+import { FILE_MODE, FOLDER_MODE } from '@krmhub/consume/cache/write';
 import { readFileUpTo } from '@krmhub/consume/files/read-file';
 import { writeFileAtomically } from '@krmhub/consume/files/write-file';
 import { registryUrl } from '@krmhub/consume/references/registry-url';
@@ -62,9 +63,8 @@ async function readNames(io: Io, option: string | undefined): Promise<StoredName
     expires: now + (read === undefined ? RETRY_MILLISECONDS : FRESH_MILLISECONDS),
     functions: read ?? stored?.functions ?? [],
   };
-  await writeFileAtomically(file, JSON.stringify(kept), { overwrite: true, mode: 0o600 }).catch(
-    () => undefined,
-  );
+  const options = { overwrite: true, mode: FILE_MODE, folderMode: FOLDER_MODE };
+  await writeFileAtomically(file, JSON.stringify(kept), options).catch(() => undefined);
   return kept.functions;
 }
 

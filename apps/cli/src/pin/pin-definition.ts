@@ -100,8 +100,7 @@ export async function pinDefinition(io: Io, name: string, options: PinOptions): 
     const { printPatch } = await import('../io/print-patch.js');
     await printPatch(io, [{ type: 'update', path: file, before: text, after }]);
   } else if (isChanged) {
-    const { mode } = await stat(path.resolve(io.cwd, file));
-    await writeFileAtomically(path.resolve(io.cwd, file), after, { overwrite: true, mode: mode & 0o777 });
+    await writeFileAtomically(path.resolve(io.cwd, file), after, { overwrite: true });
   }
   const outcome = !isChanged ? 'unchanged' : options.dryRun ? 'would change' : 'wrote';
   await printLine(io, escapeControls(`${outcome} ${file}`));

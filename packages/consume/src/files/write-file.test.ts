@@ -40,6 +40,18 @@ describe('writing a file', () => {
     expect(await readdir(folder)).toEqual(['c.yaml']);
   });
 
+  it.skipIf(platform() === 'win32')('keeps the permissions of the file that it replaces', async () => {
+    const file = path.join(folder, 'c.yaml');
+    for (const mode of [0o600, 0o755]) {
+      await writeFile(file, 'mine');
+      await chmod(file, mode);
+      await writeFileAtomically(file, 'theirs', { overwrite: true });
+      expect((await stat(file)).mode & 0o777).toBe(mode);
+    }
+    await writeFileAtomically(file, 'own', { overwrite: true, mode: 0o640 });
+    expect((await stat(file)).mode & 0o777).toBe(0o640);
+  });
+
   it('writes the complete file of one of several writers', async () => {
     const file = path.join(folder, 'race.yaml');
     const texts = Array.from({ length: 10 }, (_, index) => String(index).repeat(100_000));

@@ -1,4 +1,4 @@
-import { type FileHandle, readFile } from 'node:fs/promises';
+import { type FileHandle, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { writeDurably } from '@krmhub/sources/durable-file';
@@ -8,8 +8,9 @@ import { diskError } from './read-file.js';
 export interface WriteOptions {
   /** Replace a file with other bytes. */
   overwrite: boolean;
-  /** Permissions of the file and of a new folder. */
+  /** Permissions of the file. Default: those of the one that is replaced. */
   mode?: number;
+  /** Permissions of a new folder. */
   folderMode?: number;
 }
 
@@ -59,13 +60,19 @@ async function replaceFile(
     await makeFolder(folder, options.folderMode).catch((error: unknown) => {
       throw folderError(error, folder);
     });
-    const { overwrite, mode = 0o666 } = options;
+    const { overwrite, mode = await modeOf(file) } = options;
     await writeDurably(file, { write: content.write, mode, overwrite });
     return 'written';
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw existsError(file);
     throw error instanceof KrmhubError ? error : diskError(error, `cannot write ${file}`);
   }
+}
+
+/** What others cannot read, such as a file with a password, does not become readable because it is changed. */
+async function modeOf(file: string): Promise<number> {
+  const status = await stat(file).catch(() => undefined);
+  return status === undefined ? 0o666 : status.mode & 0o777;
 }
 
 function folderError(error: unknown, folder: string): unknown {
