@@ -467,6 +467,12 @@ const TESTS: Record<string, Record<string, readonly string[]>> = {
         'is removed after the server refuses it to its reader with %i',
         'that another server has, for who was redirected there, is cached for them alone',
         'get only what the server gave to everyone, or to them and did not refuse since',
+        'is removed also where a restored cache has it, which another machine wrote',
+        'is in one part with the artifacts of its server',
+      ],
+      'test/end-to-end/refused-credentials.test.ts': [
+        'is gone after %s was refused with a token that was revoked',
+        'is gone after %s was refused to a reader who may no longer read it',
       ],
       'test/end-to-end/private-catalogs.test.ts': [
         'are not run from the cache of another actor, whatever the lock file pins',

@@ -178,7 +178,8 @@ describe('a private function and its catalog', () => {
     await done(render);
     await done([...render, '--frozen']);
     expect(sharedFiles()).toEqual([]);
-    expect(readdirSync(path.join(home, 'cache/private'))).toHaveLength(2);
+    // Of its server, over HTTP and OCI.
+    expect(readdirSync(path.join(home, 'cache/private'))).toHaveLength(1);
     // Another user of the machine account, with the same files, the same lock file, and the same cache.
     await done(['logout']);
     for (const env of [{}, { KRMHUB_TOKEN: `krmhub_${'0'.repeat(72)}` }]) {

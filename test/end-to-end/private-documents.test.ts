@@ -4,13 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readableCaches } from '@krmhub/consume/cache/actor-cache';
+import { cacheFor, readableCaches } from '@krmhub/consume/cache/actor-cache';
 import { Cache } from '@krmhub/consume/cache/cache';
 import { CacheWriter } from '@krmhub/consume/cache/cache-writer';
 import { DocumentFetcher } from '@krmhub/consume/cache/fetch-document';
 import { RecordKey } from '@krmhub/consume/cache/record-key';
 import { KrmhubError } from '@krmhub/schema/error';
-import { SourceFetcher } from '@krmhub/sources';
+import { type FetcherOptions, type SourceCredentials, SourceFetcher } from '@krmhub/sources';
+import { actorName } from '@krmhub/sources/actor';
 import { Random } from '@krmhub/yaml/testing/random';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -75,15 +76,20 @@ function fetcher(token: string | undefined, offline: boolean, sources = open(tok
   return new DocumentFetcher({ cache, writer: new CacheWriter(cache) }, offline, async () => sources);
 }
 
-function open(token: string | undefined): SourceFetcher {
+const open = (token: string | undefined) => openWith(token === undefined ? undefined : { token });
+
+function openWith(
+  credentials: SourceCredentials | undefined,
+  options: Pick<FetcherOptions, 'onRefused'> = {},
+): SourceFetcher {
   return new SourceFetcher({
     userAgent: 'test',
     allowedAddresses: ['127.0.0.1'],
     protocols: ['https'],
     temporaryFolder: path.join(folder, 'tmp'),
     limits: { maxAttempts: 1 },
-    credentials: async (_, { refused }) =>
-      token === undefined || refused === undefined ? undefined : { token },
+    credentials: async (_, { refused }) => (refused === undefined ? undefined : credentials),
+    ...options,
   });
 }
 
@@ -142,6 +148,50 @@ describe('a private document', () => {
     for (const name of ['/a', '/b']) expect(await read('alice', name, true)).toBe('unavailable');
     expect(await read('bob', '/a', true)).toBe('secret');
     expect(await read('alice', '/b')).toBe('other secret');
+  });
+
+  it('is removed also where a restored cache has it, which another machine wrote', async () => {
+    set('/a', 'secret', ['alice']);
+    await read('alice', '/a');
+    await rm(path.join(folder, 'cache.key'));
+    set('/a', 'secret', []);
+    // Records of another machine are not used with the network, but without it.
+    expect(await read('alice', '/a', true)).toBe('secret');
+    expect(await read('alice', '/a')).toBe('not-found');
+    expect(await read('alice', '/a', true)).toBe('unavailable');
+  });
+
+  it('is in one part with the artifacts of its server', async () => {
+    const { host } = new URL(origin);
+    const [http, oci] = await Promise.all([
+      open('alice').actor({ type: 'http', url: `${origin}/a` }),
+      openWith({ username: 'krmhub', password: 'alice' }).actor({ type: 'oci', reference: `${host}/a:1` }),
+    ]);
+    expect(http).toBeDefined();
+    expect(oci).toBe(http);
+    const parts = [
+      cacheFor(sharedCache(), { type: 'http', url: `${origin}/a` }, http),
+      cacheFor(sharedCache(), { type: 'oci', reference: `${host}/a:1` }, oci),
+    ];
+    expect(new Set(parts.map((part) => part.folder)).size).toBe(1);
+  });
+
+  it('reports credentials that the server refuses themselves, whatever was read', async () => {
+    set('/a', 'secret', []);
+    const reported: unknown[] = [];
+    const onRefused = async (...refused: unknown[]) => void reported.push(refused);
+    for (const [status, count] of [
+      [404, 0],
+      [403, 0],
+      [401, 1],
+    ] as const) {
+      refusal = status;
+      const sources = openWith({ token: 'alice' }, { onRefused });
+      await read('alice', '/a', false, sources);
+      expect([status, reported.length]).toEqual([status, count]);
+    }
+    const address = { type: 'http', url: `${origin}/a` };
+    expect(reported).toEqual([[address, await actorName(new URL(origin).host, { token: 'alice' })]]);
   });
 
   it('stays while the server fails, and after another document is not found', async () => {

@@ -327,6 +327,51 @@ describe('the token', () => {
     },
   );
 
+  const invalid = { 'www-authenticate': 'Bearer error="invalid_token", error_description="it is revoked"' };
+  const away = {
+    'www-authenticate': 'Bearer error="temporarily_unavailable", error_description="its provider is away"',
+  };
+
+  it.each([
+    [401, {}, 'token'],
+    [404, invalid, 'token'],
+    [200, invalid, 'token'],
+    [403, {}, 'path'],
+    [404, {}, 'path'],
+    [404, away, 'path'],
+    [410, {}, 'path'],
+    [200, {}, 'nothing'],
+    [200, away, 'nothing'],
+    [429, {}, 'nothing'],
+    [503, {}, 'nothing'],
+  ])('is reported after %i with %j as refused: its %s', async (status, headers, what) => {
+    const url = await serve((request, response) => {
+      if (request.headers.authorization === undefined) response.writeHead(404).end();
+      else
+        response
+          .writeHead(status, { 'content-type': 'application/json', ...headers })
+          .end(JSON.stringify(EMPTY_RESULT));
+    });
+    const refused: unknown[] = [];
+    const useless: string[] = [];
+    const client = new RegistryClient({
+      url: `${url}/below`,
+      token,
+      onRefused: async (refusal) => void refused.push(refusal),
+      onUselessToken: async (reason) => void useless.push(reason),
+    });
+    await client.search({}).catch(() => undefined);
+    await client.catalog('a').catch(() => undefined);
+    const paths = ['/api/v1/functions', '/api/v1/catalogs/a'];
+    expect(refused).toEqual(
+      what === 'nothing' ? [] : paths.map((path) => (what === 'token' ? { token } : { token, path })),
+    );
+    // Only what succeeds has less than it could have.
+    expect(useless).toHaveLength(
+      status === 200 && headers !== undefined && 'www-authenticate' in headers ? 1 : 0,
+    );
+  });
+
   it.each([400, 403, 409, 410, 429, 500, 503])('is not sent after a response with %i', async (status) => {
     const { url, seen } = await record(status);
     await failure(new RegistryClient({ url, token }).catalog('default'));

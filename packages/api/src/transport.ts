@@ -35,6 +35,14 @@ export interface TransportOptions {
   onRateLimited?: (retryAfterSeconds: number) => Promise<boolean>;
   /** Called once if the registry responds to a read as if it had no token, with the reason. */
   onUselessToken?: (reason: string) => Promise<void>;
+  /** Called if the registry refuses a token, or what the token was sent for. */
+  onRefused?: (refusal: Refusal) => Promise<void>;
+}
+
+export interface Refusal {
+  token: string;
+  /** What was asked for, below the URL of the registry; absent if the token itself is refused, whatever was asked for. */
+  path?: string;
 }
 
 export interface Call {
@@ -60,6 +68,8 @@ export interface HttpResponse {
 
 const DEFAULT_TIMEOUT_MILLISECONDS = 60_000;
 const MAX_REDIRECTS = 3;
+/** What is not, or no longer, for the reader. */
+const HIDDEN = [403, 404, 410];
 const PROBLEM_BYTES = 4_194_304;
 const JSON_BYTES = 33_554_432;
 
@@ -89,6 +99,7 @@ export class Transport {
   readonly #agent: Agent | undefined;
   readonly #onRateLimited: TransportOptions['onRateLimited'];
   #onUselessToken: TransportOptions['onUselessToken'];
+  readonly #onRefused: TransportOptions['onRefused'];
 
   constructor(options: TransportOptions) {
     const url = parseRegistryUrl(options.url);
@@ -97,6 +108,7 @@ export class Transport {
     this.#agent = options.agent;
     this.#onRateLimited = options.onRateLimited;
     this.#onUselessToken = options.onUselessToken;
+    this.#onRefused = options.onRefused;
     this.#timeout = options.timeoutMilliseconds ?? DEFAULT_TIMEOUT_MILLISECONDS;
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
     this.#token = typeof options.token === 'string' ? checkToken(options.token) : options.token;
@@ -188,17 +200,21 @@ export class Transport {
         response.destroy();
         continue;
       }
-      if (token !== undefined && isSuccess(response)) await this.#reportUselessToken(response);
+      if (token !== undefined) await this.#reportToken(response, token, path);
       if (status < 300 || status >= 400) return response;
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
   }
 
-  async #reportUselessToken({ headers }: IncomingMessage): Promise<void> {
-    const challenge = headers['www-authenticate'] ?? '';
-    const reason = /error="invalid_token", error_description="([^"]{1,500})"/.exec(challenge)?.[1];
-    if (reason === undefined) return;
+  async #reportToken(response: IncomingMessage, token: string, path: string): Promise<void> {
+    const challenge = response.headers['www-authenticate'] ?? '';
+    const [, error, reason] =
+      /error="([a-z_]{1,50})", error_description="([^"]{1,500})"/.exec(challenge) ?? [];
+    const { statusCode: status = 0 } = response;
+    if (error === 'invalid_token' || status === 401) await this.#onRefused?.({ token });
+    else if (HIDDEN.includes(status)) await this.#onRefused?.({ token, path });
+    if (reason === undefined || !isSuccess(response)) return;
     const report = this.#onUselessToken;
     this.#onUselessToken = undefined;
     await report?.(reason);

@@ -58,10 +58,13 @@ export interface Warnings {
 export interface Fetch {
   /** Fetches catalogs, repositories, and files. `temporaryFolder` need not exist. */
   openSources(options: { temporaryFolder: string; limits?: Partial<SourceLimits> }): Promise<SourceFetcher>;
-  /** Reads from OCI registries. */
-  openOci(options?: { signal?: AbortSignal }): Promise<OciClient>;
+  /** Reads from OCI registries; with `anonymous`, without credentials. */
+  openOci(options?: { signal?: AbortSignal; anonymous?: boolean }): Promise<OciClient>;
   /** Asks a krmhub registry, by its URL. Waits at most so long for one response. */
-  connect(registry: string, options: { timeoutMilliseconds: number }): Promise<RegistryClient>;
+  connect(
+    registry: string,
+    options: { timeoutMilliseconds: number; anonymous?: boolean },
+  ): Promise<RegistryClient>;
 }
 
 /** The network. */

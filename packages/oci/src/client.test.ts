@@ -125,6 +125,39 @@ describe('authentication', () => {
     },
   );
 
+  it.each([
+    ['the token service', 401, { username: 'user', password: 'password' }, true],
+    ['the token service', 403, { username: 'user', password: 'password' }, false],
+    ['the token service', 503, { username: 'user', password: 'password' }, false],
+    ['the token service', 400, { identityToken: 'password' }, true],
+    ['the token service', 401, undefined, false],
+    ['the registry', 401, { username: 'user', password: 'password' }, true],
+    ['the registry', 404, { username: 'user', password: 'password' }, false],
+    // An access token is valid, but does not cover the repository.
+    ['nobody', 401, { username: 'user', password: 'password' }, false],
+  ])('is reported as refused by %s with %i for %j: %j', async (by, status, credentials, isReported) => {
+    const registry: ScriptedServer = await serve((request, response) => {
+      const realm = `http://${request.headers.host}/token`;
+      const challenge = by === 'the registry' ? 'Basic realm="r"' : `Bearer realm="${realm}"`;
+      if (request.url?.startsWith('/token')) {
+        response.writeHead(by === 'nobody' ? 200 : status).end('{"token":"good"}');
+      } else {
+        const known = request.headers.authorization !== undefined;
+        response.writeHead(known ? status : 401, { 'WWW-Authenticate': challenge }).end();
+      }
+    });
+    const reported: unknown[] = [];
+    const client = createClient({
+      credentials: async () => credentials,
+      onRefused: async (...refused) => void reported.push(refused),
+      onRetry: (error) => {
+        throw error;
+      },
+    });
+    await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toThrow();
+    expect(reported).toEqual(isReported ? [[registry.host, credentials]] : []);
+  });
+
   it('is not sent where the token service of the registry redirects to', async () => {
     const thief = await serve((_, response) => response.end('{"token":"x"}'));
     const registry: ScriptedServer = await serve((request, response) => {

@@ -33,6 +33,8 @@ import {
 export interface ConnectionOptions {
   /** Returns the stored credentials, for example of `docker login`, for a host and port. */
   credentials(registry: string): Promise<Credentials | undefined>;
+  /** Called if a registry, or its token service, refuses the credentials themselves. */
+  onRefused?(registry: string, credentials: Credentials): Promise<void>;
   /** Whether to connect without TLS. */
   plainHttp(registry: string): boolean;
   /** For example an agent that connects through a proxy. Default: the global agent of Node.js. */
@@ -133,6 +135,9 @@ export class Connection {
       }
     }
     if (exchange.expected.includes(response.status)) return response;
+    // An access token lacks a right, but a password is refused.
+    if (response.status === 401 && response.isOwn && authorization?.startsWith('Basic ') === true)
+      await this.#reportRefused();
     throw await this.#failure(response, repository, exchange);
   }
 
@@ -191,9 +196,17 @@ export class Connection {
     const { messages } = readRegistryErrors(text ?? '');
     const what = `the token service of ${this.registry} responded with ${response.status}${messages === '' ? '' : `: ${messages}`}`;
     if (TEMPORARY_STATUSES.has(response.status)) throw temporaryFailure(what, response.headers);
+    // An identity token that is not valid is an error of the request (RFC 6749, section 5.2).
+    if (response.status === 401 || (response.status === 400 && form !== undefined))
+      await this.#reportRefused();
     throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
       hint: loginHint(this.registry, credentials !== undefined),
     });
+  }
+
+  async #reportRefused(): Promise<void> {
+    const credentials = await this.#credentials;
+    if (credentials !== undefined) await this.#options.onRefused?.(this.registry, credentials);
   }
 
   /**

@@ -69,6 +69,8 @@ export interface FetcherOptions {
    * it is called before the first request, and again if that had none and the server refused it.
    */
   credentials?(origin: string, use: CredentialUse): Promise<SourceCredentials | undefined>;
+  /** Called if a server refuses the credentials themselves, whatever they were sent for. `actor` is whose they are. */
+  onRefused?(address: SourceAddress, actor: string): Promise<void>;
   /** Folder for `file:` sources. Without it they are rejected. */
   fileFolder?: string;
   /** Protocols that git may use. */
@@ -109,6 +111,8 @@ export interface SourceContext {
   refused: Map<string, SourceCredentials>;
   /** The credentials of this fetch with which a server responded. */
   sent?: SourceCredentials;
+  /** The credentials of this fetch that a server refused themselves. */
+  invalid?: SourceCredentials;
 }
 
 /** Rejects with SourceFailures only. */

@@ -8,7 +8,7 @@
  */
 
 import {
-  addressOrigin,
+  addressServer,
   formatSourceAddress,
   type SourceAddress,
 } from '@krmhub/catalog/recipe/source-address';
@@ -68,6 +68,7 @@ export class SourceFetcher {
       const actor = await this.#actor(address, context.sent);
       return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text }, ...defined({ actor }) };
     } catch (error) {
+      await this.#reportRefused(address, context);
       throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
     } finally {
       deadline.close();
@@ -97,6 +98,7 @@ export class SourceFetcher {
       const { download } = await import('./download.js');
       return await download(watched, context, async (body) => consume(body, await actor()));
     } catch (error) {
+      await this.#reportRefused(address, context);
       if (deadline.failure !== undefined) throw deadline.failure;
       throw findFailure(error) ?? (error instanceof KrmhubError ? error : unexpectedFailure(error));
     } finally {
@@ -123,8 +125,7 @@ export class SourceFetcher {
    * there are no credentials that may be sent.
    */
   async actor(address: SourceAddress): Promise<string | undefined> {
-    const origin = addressOrigin(address);
-    if (origin === undefined) return undefined;
+    if (addressServer(address) === undefined) return undefined;
     const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds);
     const context = this.#context(this.#limits, deadline);
     try {
@@ -159,12 +160,17 @@ export class SourceFetcher {
     address: SourceAddress,
     credentials: SourceCredentials | undefined,
   ): Promise<string | undefined> {
-    const origin = addressOrigin(address);
-    if (origin === undefined || credentials === undefined) return undefined;
-    const key = JSON.stringify([origin, credentials]);
-    const named = this.#actors.get(key) ?? actorName(origin, credentials);
+    const server = addressServer(address);
+    if (server === undefined || credentials === undefined) return undefined;
+    const key = JSON.stringify([server, credentials]);
+    const named = this.#actors.get(key) ?? actorName(server, credentials);
     this.#actors.set(key, named);
     return named;
+  }
+
+  async #reportRefused(address: SourceAddress, { options, invalid }: SourceContext): Promise<void> {
+    const actor = options.onRefused === undefined ? undefined : await this.#actor(address, invalid);
+    if (actor !== undefined) await options.onRefused?.(address, actor);
   }
 
   #context(limits: SourceLimits, deadline: Deadline): SourceContext {

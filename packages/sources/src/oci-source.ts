@@ -84,6 +84,9 @@ export function createClient(context: SourceContext): OciClient {
       if (found !== undefined) context.sent = found;
       return ociCredentials(found);
     },
+    onRefused: async () => {
+      if (context.sent !== undefined) context.invalid = context.sent;
+    },
     // Called for every connection: registry, token service and redirect targets.
     agent: (url) => agents.for(url),
     idleMilliseconds: limits.idleMilliseconds,

@@ -3,7 +3,7 @@ import { reportNotPinned, requireNoLimits } from '@krmhub/consume/trust/require-
 import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { createOciClient } from '../registry/connect-oci.js';
+import { openOci } from '../registry/connect-oci.js';
 import { consumePorts } from '../registry/consume-ports.js';
 
 /**
@@ -12,7 +12,7 @@ import { consumePorts } from '../registry/consume-ports.js';
  */
 export async function readArtifact(io: Io, name: string, maxBytes: number): Promise<Uint8Array> {
   const reference = parseReference(name);
-  const client = createOciClient(io);
+  const client = openOci(io);
   const { manifest, digest } = await client.manifest(reference);
   const type = getArtifactType(manifest);
   if (manifest.kind !== 'image' || (type !== 'catalog' && type !== 'definition')) {

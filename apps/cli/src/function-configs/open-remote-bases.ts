@@ -2,13 +2,13 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { SourceAddress } from '@krmhub/catalog';
-import type { Environment } from '@krmhub/consume/ports';
 import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { field } from '@krmhub/schema/json/access';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { SourceFetcher } from '@krmhub/sources';
 import { readYaml } from '@krmhub/yaml';
+import type { Io } from '../io/io.js';
 import type { FetchedRemote, ReadLayersOptions } from './layers.js';
 import { isRemoteFile, parseRepositoryUrl, type RepositoryUrl } from './repository-url.js';
 
@@ -28,7 +28,7 @@ const REPOSITORY_MARK = /\.git(?:[/?]|$)|_git\/|^[^?]*[^:]\/\/|[?&](?:ref|versio
 
 /** Opens the remote bases of one run. Without a network (`offline`), every remote base is an error. */
 export async function openRemoteBases(
-  io: Environment,
+  io: Io,
   { offline = false, temporaryFolder = tmpdir() }: { offline?: boolean; temporaryFolder?: string } = {},
 ): Promise<RemoteBases> {
   const fetched = new Map<string, Promise<FetchedRemote>>();

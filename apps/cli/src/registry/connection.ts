@@ -71,6 +71,7 @@ async function connection(
         `${escapeControls(reason)}: only what is public was read; sign in again: krmhub login`,
       );
     },
+    onRefused: async (refusal) => (await import('./forget-refused.js')).forgetRefused(io, url, refusal),
     token: async (isRequired) => {
       const { findToken, requiredToken } = await import('./find-credentials.js');
       return isRequired ? requiredToken(io, url, token) : (token ?? findToken(io, url));

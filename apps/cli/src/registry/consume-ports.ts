@@ -16,8 +16,13 @@ export function consumePorts(io: Io): Ports {
     report: (text) => printLine(io, text),
     fetch: {
       openSources: async (options) => (await import('./source-fetcher.js')).sourceFetcher(io, options),
-      openOci: async (options) => (await import('./connect-oci.js')).createOciClient(io, options),
-      connect: async (registry, options) => (await import('./connection.js')).connect(io, registry, options),
+      openOci: async (options) => (await import('./connect-oci.js')).openOci(io, options),
+      connect: async (registry, { anonymous, timeoutMilliseconds }) => {
+        const { connect, connectAnonymously } = await import('./connection.js');
+        return anonymous === true
+          ? connectAnonymously(io, registry, timeoutMilliseconds)
+          : connect(io, registry, { timeoutMilliseconds });
+      },
     },
     ...defined({ snapshotLimits, trace, defaultRegistry }),
   };

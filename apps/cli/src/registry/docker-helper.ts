@@ -1,10 +1,11 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
+import { TOKEN_USER } from '@krmhub/sources/actor';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write, writeVisible } from '../io/io.js';
 import { readStdin } from '../io/read-stdin.js';
 import { checkToken, environmentToken, removeTokens, savedOrigins, saveToken } from './credentials.js';
-import { findToken, TOKEN_USER } from './find-credentials.js';
+import { findToken } from './find-credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
 
 /** The actions of the protocol of credential helpers (docker-credential-helpers). */

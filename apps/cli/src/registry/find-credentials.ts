@@ -3,11 +3,9 @@ import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import type { SourceCredentials } from '@krmhub/sources';
+import { TOKEN_USER } from '@krmhub/sources/actor';
 import { environmentToken, tokenFor } from './credentials.js';
 import { allowsPlainHttp } from './plain-http.js';
-
-/** krmhub registries accept any user name with a token. */
-export const TOKEN_USER = 'krmhub';
 
 /**
  * Decides which credentials belong to a URL, for every request of the command line. The first of: the token of a krmhub

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { PinnedPlatform, SourceAddress } from '@krmhub/catalog';
 import { readSourceAddress } from '@krmhub/catalog';
-import { cacheFor, readableCaches } from '@krmhub/consume/cache/actor-cache';
+import { cacheFor, forgetGiven, readableCaches } from '@krmhub/consume/cache/actor-cache';
 import { type Cache, openCache } from '@krmhub/consume/cache/cache';
 import type { Environment, WorkingFolder } from '@krmhub/consume/ports';
 import { catalogHost, parseCatalog } from '@krmhub/consume/references/parse-catalog';
@@ -55,9 +55,10 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
   const script =
     artifact !== undefined && artifact !== 'exec' && isManifest ? { reference: uri, sha256 } : undefined;
   if (cached !== undefined) {
-    if (script !== undefined && !offline)
-      await refuseTakenDown(consumePorts(io), cache, name, { codes: [script], registries: [] });
-    return cached;
+    if (script === undefined || offline) return cached;
+    await refuseTakenDown(consumePorts(io), cache, name, { codes: [script], registries: [] });
+    // Its registry can have refused to give it to this user again.
+    if ((await cached.cache.sizeOfBlob(cached.sha256)) !== undefined) return cached;
   }
   if (offline) {
     throw new KrmhubError('unavailable', escapeControls(`cannot run ${name}: ${uri} is not in the cache`), {
@@ -70,6 +71,8 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
     if (script !== undefined) await recordScript(io, cache, sha256);
     return fetched;
   } catch (error) {
+    const has = async (part: Cache) => (await part.sizeOfBlob(sha256)) !== undefined;
+    await forgetGiven(error, () => cachesOf(io, cache, request), has);
     throw explain(error, request);
   } finally {
     await progress.clear();
@@ -81,18 +84,27 @@ export async function fetchExecutable(io: Io, request: ExecutableRequest): Promi
 async function findCached(
   io: Io,
   shared: Cache,
-  { name, platform: { uri, sha256, os, arch }, catalog, artifact }: ExecutableRequest,
+  request: ExecutableRequest,
   isManifest: boolean,
-): Promise<FetchedExecutable | undefined> {
-  const address = executableAddress(name, uri);
-  const caches = await readableCaches(shared, address, async () => openFetcher(io, shared, catalog));
-  for (const cache of caches) {
+): Promise<(FetchedExecutable & { cache: Cache }) | undefined> {
+  const { sha256, os, arch } = request.platform;
+  const { artifact } = request;
+  for (const cache of await cachesOf(io, shared, request)) {
     const target = { os, architecture: arch };
     const known = isManifest ? await cachedArtifact(cache, sha256, target, artifact) : sha256;
     const file = known === undefined ? undefined : await cache.blobFile(known);
-    if (known !== undefined && file !== undefined) return { file, sha256: known };
+    if (known !== undefined && file !== undefined) return { file, sha256: known, cache };
   }
   return undefined;
+}
+
+function cachesOf(
+  io: Io,
+  shared: Cache,
+  { name, platform: { uri }, catalog }: ExecutableRequest,
+): Promise<Cache[]> {
+  const address = executableAddress(name, uri);
+  return readableCaches(shared, address, async () => openFetcher(io, shared, catalog));
 }
 
 function openFetcher(io: Io, cache: Cache, catalog: string | undefined): SourceFetcher {

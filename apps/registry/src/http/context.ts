@@ -104,6 +104,8 @@ export interface RequestVariables {
   recheckReader?: () => Promise<CheckedReader>;
   /** Why the token of a read counts as none, for example `the token "ci" is revoked`. */
   uselessToken?: string;
+  /** Whether it may count again in a minute. */
+  isTokenAway?: boolean;
   /** Memory of the body of the request. */
   bodyLease?: BodyLease;
   limits: RequestLimiter;

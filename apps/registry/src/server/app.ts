@@ -176,8 +176,10 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   }
   if (c.get('isPrivate') === true || c.get('findVisitor') !== undefined) headers.append('Vary', PRIVATE_VARY);
   const useless = c.get('uselessToken');
-  if (useless !== undefined && c.req.path.startsWith('/api/') && !headers.has('WWW-Authenticate'))
-    headers.set('WWW-Authenticate', invalidToken(useless));
+  // A page or a file that is there is the same for everyone. What is hidden would be there with another token.
+  const hasLess = c.req.path.startsWith('/api/') || c.res.status === 404;
+  if (useless !== undefined && hasLess && !headers.has('WWW-Authenticate'))
+    headers.set('WWW-Authenticate', invalidToken(useless, { isAway: c.get('isTokenAway') === true }));
   // node-server sends the header of a response whose body was not asked for before it has the first piece. If there is
   // none because the stream fails, the client must see an error.
   if (c.get('isStream') === true) void c.res.body;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInsecure, readSourceAddress } from './source-address.js';
+import { addressServer, isInsecure, readSourceAddress, type SourceAddress } from './source-address.js';
 
 const SHA = `sha256:${'0f'.repeat(32)}`;
 
@@ -212,5 +212,32 @@ describe('an invalid address', () => {
         expect(process.cpuUsage(begun).user).toBeLessThan(1_250_000);
       }
     }
+  });
+});
+
+describe('the server of an address', () => {
+  const http = (url: string): SourceAddress => ({ type: 'http', url });
+  const oci = (reference: string): SourceAddress => ({ type: 'oci', reference });
+
+  it('is one for the files and the artifacts of a registry', () => {
+    for (const [url, reference] of [
+      ['https://Krm.example.com/catalogs/a', 'krm.example.com/catalogs/a:1'],
+      ['https://krm.example.com:443/a', 'KRM.example.com:443/a:1'],
+      ['http://localhost/a', 'localhost:80/a:1'],
+      ['http://127.0.0.1:8080/a', '127.0.0.1:8080/a:1'],
+      ['http://[::1]:8080/a', '[::1]:8080/a:1'],
+    ] as const)
+      expect([url, addressServer(http(url))]).toEqual([url, addressServer(oci(reference))]);
+  });
+
+  it('differs by host and port', () => {
+    const all = ['https://a.example', 'https://a.example:8443', 'https://b.example', 'https://a.example.org'];
+    expect(new Set(all.map((url) => addressServer(http(url)))).size).toBe(all.length);
+  });
+
+  it('is none where git has the credentials, and on this machine', () => {
+    const repository = { type: 'git' as const, repository: 'https://a.example/r.git', path: 'c.yaml' };
+    for (const address of [repository, { type: 'file' as const, path: 'c.yaml' }])
+      expect(addressServer(address)).toBeUndefined();
   });
 });

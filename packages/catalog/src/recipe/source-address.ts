@@ -64,10 +64,17 @@ export function formatSourceAddress(address: SourceAddress): string {
   }
 }
 
-/** Returns what the credentials for an address belong to; undefined if it has none, or git has them. */
-export function addressOrigin(address: SourceAddress): string | undefined {
-  if (address.type === 'oci') return `oci://${address.reference.split('/')[0]!.toLowerCase()}`;
-  return address.type === 'http' ? parseUrl(address.url)?.origin : undefined;
+/**
+ * Returns the host and port that credentials for an address are for, which are the same for files and for artifacts of one
+ * registry; undefined if it has none, or git has them.
+ */
+export function addressServer(address: SourceAddress): string | undefined {
+  const host = address.type === 'oci' ? address.reference.split('/')[0] : httpHost(address);
+  return host?.toLowerCase().replace(/:(?:80|443)$/, '');
+}
+
+function httpHost(address: SourceAddress): string | undefined {
+  return address.type === 'http' ? parseUrl(address.url)?.host : undefined;
 }
 
 /** Parses a relative path. It rejects text that looks like a URL without a scheme. */

@@ -1,20 +1,25 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { addressOrigin, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
+import { addressServer, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { sha256 } from '@krmhub/schema/digest';
+import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
+import { SourceFailure } from '@krmhub/sources/failure';
 import type { Cache } from './cache.js';
 
-/** The parts of a cache for what a server gives only to some: one for each origin, and each actor who asks it. */
+/**
+ * The parts of a cache for what a server gives only to some: one for each host and port, and each actor who asks it. What
+ * a registry gives over HTTP and over OCI is in one part, so that a refusal of either removes both.
+ */
 
 /**
  * Returns the part for what the server of an address gives only to this actor; the shared cache for what it gives to
  * everyone, for whom `actor` is undefined.
  */
 export function cacheFor(shared: Cache, address: SourceAddress, actor: string | undefined): Cache {
-  const origin = addressOrigin(address);
-  if (origin === undefined || actor === undefined) return shared;
-  return shared.part(path.join(originFolder(shared, origin), actor));
+  const server = addressServer(address);
+  if (server === undefined || actor === undefined) return shared;
+  return shared.part(path.join(serverFolder(shared, server), actor));
 }
 
 /**
@@ -26,8 +31,8 @@ export async function readableCaches(
   address: SourceAddress,
   openFetcher: () => Promise<SourceFetcher>,
 ): Promise<Cache[]> {
-  const origin = addressOrigin(address);
-  const actors = origin === undefined ? [] : await readdir(originFolder(shared, origin)).catch(() => []);
+  const server = addressServer(address);
+  const actors = server === undefined ? [] : await readdir(serverFolder(shared, server)).catch(() => []);
   if (actors.length === 0) return [shared];
   const actor = await (await openFetcher()).actor(address);
   return actor === undefined ? [shared] : [cacheFor(shared, address, actor), shared];
@@ -38,6 +43,31 @@ export async function forget(cache: Cache): Promise<void> {
   if (cache.isPart) await rm(cache.folder, { recursive: true, force: true }).catch(() => undefined);
 }
 
-function originFolder(shared: Cache, origin: string): string {
-  return path.join(shared.folder, 'private', sha256(origin).slice('sha256:'.length));
+/**
+ * Removes all that actors were given, if the error says that their server refuses now what `has` finds in their part. An
+ * error of the network, or of the server, removes nothing.
+ */
+export async function forgetGiven(
+  error: unknown,
+  caches: () => Promise<Cache[]>,
+  has: (part: Cache) => Promise<boolean>,
+): Promise<void> {
+  if (!isRefusal(error)) return;
+  for (const cache of await caches()) {
+    if (cache.isPart && (await has(cache))) await forget(cache);
+  }
+}
+
+/** Whether a server refuses something, or says that it is gone. */
+function isRefusal(error: unknown): boolean {
+  // The code of an address that may not be fetched is `forbidden`, too.
+  if (error instanceof SourceFailure)
+    return error.problem === 'unauthorized' || error.problem === 'not-found';
+  return error instanceof KrmhubError && REFUSALS.includes(error.code);
+}
+
+const REFUSALS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not-found', 'gone'];
+
+function serverFolder(shared: Cache, server: string): string {
+  return path.join(shared.folder, 'private', sha256(server).slice('sha256:'.length));
 }

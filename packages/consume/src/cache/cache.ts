@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { defined } from '@krmhub/schema/defined';
@@ -205,6 +205,18 @@ export class Cache {
     return JSON.stringify([kind, part.split(path.sep).join('/'), record]);
   }
 
+  /** Returns the names of all records of a kind, whoever wrote them: for what is rare. */
+  async recordNames(kind: RecordKind): Promise<string[]> {
+    const files = await readdir(path.join(this.folder, kind)).catch(() => []);
+    const names: string[] = [];
+    for (const file of files) {
+      const bytes = await readIfExists(path.join(this.folder, kind, file), this.#limits.maxRecordBytes);
+      const name = bytes && recordName(bytes);
+      if (name !== undefined) names.push(name);
+    }
+    return names;
+  }
+
   async removeRecord(kind: RecordKind, name: string): Promise<void> {
     await this.remove(this.#recordPath(kind, name));
   }
@@ -278,6 +290,15 @@ async function checkOwner(folder: string): Promise<void> {
       ? 'Use another folder: set KRMHUB_CACHE.'
       : escapeControls(`Review it, then run: chmod 700 ${folder}`),
   });
+}
+
+function recordName(bytes: Uint8Array): string | undefined {
+  try {
+    const { name } = JSON.parse(new TextDecoder().decode(bytes)) as { name?: unknown };
+    return typeof name === 'string' ? name : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function readIfExists(file: string, maxBytes: number): Promise<Uint8Array | undefined> {

@@ -3,7 +3,6 @@ import { defined } from '@krmhub/schema/defined';
 import { type Digest, isDigest, sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
-import { SourceFailure } from '@krmhub/sources/failure';
 import { RESOLVE_LIMITS } from '../limits.js';
 import type { Cache } from './cache.js';
 import type { EntryStore } from './cache-writer.js';
@@ -91,8 +90,11 @@ export class DocumentFetcher {
         ...defined({ namedBy: this.#namedBy, validators: known?.validators }),
       }),
     ).catch(async (error: unknown) => {
-      if (known?.store.cache.isPart === true && isRefusal(error))
-        await (await import('./actor-cache.js')).forget(known.store.cache);
+      const { forgetGiven } = await import('./actor-cache.js');
+      // Also by a record that is used without the network only.
+      const has = async (part: Cache) =>
+        (await part.readRecord('catalogs', name, { ofAnyone: true })) !== undefined;
+      await forgetGiven(error, () => this.caches(address), has);
       throw error;
     });
     if (fetched.bytes === undefined && known === undefined) {
@@ -167,11 +169,6 @@ export class DocumentFetcher {
     }
     return undefined;
   }
-}
-
-/** Whether a server refuses a document, or says that it is gone. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof SourceFailure && ['unauthorized', 'not-found'].includes(error.problem);
 }
 
 async function readKnown(

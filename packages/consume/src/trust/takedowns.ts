@@ -1,9 +1,11 @@
+import type { SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { parseFunction } from '@krmhub/catalog/resolve/plan-resolve';
 import { defined } from '@krmhub/schema/defined';
 import type { FunctionName } from '@krmhub/schema/definition';
-import type { Digest } from '@krmhub/schema/digest';
+import { type Digest, sha256 as digestOf } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
 import { escapeControls } from '@krmhub/schema/text';
+import type { SourceFetcher } from '@krmhub/sources';
 import { type Cache, openCache } from '../cache/cache.js';
 import type { Clock, Environment, Network, Program, Trace, WorkingFolder } from '../ports.js';
 import { parseCatalog } from '../references/parse-catalog.js';
@@ -51,7 +53,9 @@ export async function findTakedown(
 ): Promise<string | undefined> {
   for (const { reference, sha256 } of codes) {
     if (reference === undefined || !isDeletable({ reference })) continue;
-    const reason = await remembered(io, cache, sha256, () => askForScript(io, { reference, sha256 }));
+    const address = { type: 'oci' as const, reference: reference.slice('oci://'.length) };
+    const what = { name: sha256, address, ask: askForScript(io, cache, { address, sha256 }) };
+    const reason = await remembered(io, cache, what);
     if (reason !== undefined) return reason;
   }
   const origins = await Promise.all(codes.map(({ sha256 }) => readOrigin(cache, sha256)));
@@ -73,7 +77,8 @@ async function askRegistry(
   for (let at = 0; at < digests.length; at += DIGESTS_TOGETHER) {
     const some = digests.slice(at, at + DIGESTS_TOGETHER);
     const name = `${registry} ${some.join(' ')}`;
-    const reason = await remembered(io, cache, name, () => askForDigests(io, registry, some));
+    const ask = askForDigests(io, registry, some);
+    const reason = await remembered(io, cache, { name, address: registryAddress(registry), ask });
     if (reason !== undefined) return reason;
   }
   return undefined;
@@ -118,31 +123,104 @@ export function findReleaseTakedown(
   release: CatalogRelease,
 ): Promise<string | undefined> {
   const { registry, group, kind, release: name = '' } = release;
-  return remembered(io, cache, `${registry} ${group}/${kind}@${name}`, () => askForRelease(io, release));
+  return remembered(io, cache, {
+    name: `${registry} ${group}/${kind}@${name}`,
+    address: registryAddress(registry),
+    ask: askForRelease(io, release),
+  });
 }
 
-async function remembered(
-  io: TakedownPorts,
-  cache: Cache,
-  name: string,
-  ask: () => Promise<string | undefined>,
-): Promise<string | undefined> {
-  const { record, isOwn } = await read(cache, name);
+/** Returns why something was taken down, or throws `gone`. With `anonymous`, as the server answers everyone. */
+type Ask = (options?: { anonymous?: true }) => Promise<string | undefined>;
+
+interface Question {
+  /** Of its record. */
+  name: string;
+  /** Of the server. */
+  address: SourceAddress;
+  ask: Ask;
+}
+
+async function remembered(io: TakedownPorts, cache: Cache, question: Question): Promise<string | undefined> {
+  const { record, isOwn } = await read(cache, question.name);
   const known = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
   const now = io.now().getTime();
   if (isOwn && typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS)
-    return known;
-  let isAnswered = true;
-  // Another release can use it again. Without an answer, what is known counts.
-  const takenDown = await ask().catch((error: unknown) => {
+    return knownReason(io, cache, question, known);
+  const answer = await reasonOf(question.ask()).then(
+    (reason) => ({ reason }),
+    () => undefined,
+  );
+  if (answer !== undefined) {
+    // Another release can use it again.
+    await remember(io, cache, question, now, answer.reason);
+    return answer.reason;
+  }
+  // Without an answer, what is known counts. What only another machine knows is asked for again the next time.
+  if (isOwn || known === undefined)
+    await write(cache, question.name, { checkedAt: now, ...defined({ takenDown: known }) });
+  return knownReason(io, cache, question, known);
+}
+
+async function reasonOf(answer: Promise<string | undefined>): Promise<string | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
     if (error instanceof KrmhubError && error.code === 'gone') return error.message;
-    isAnswered = false;
-    return known;
-  });
-  // What only another machine knows is asked for again the next time.
-  if (isAnswered || isOwn || known === undefined)
-    await write(cache, name, { checkedAt: now, ...defined({ takenDown }) });
-  return takenDown;
+    throw error;
+  }
+}
+
+/** Instead of a reason that a server gives only to some. It refuses for everyone. */
+const HIDDEN_REASON = 'its registry gives the reason only to those who may read it';
+
+/**
+ * Records an answer for everyone. A reason, which names a function, is for the actor who got it, unless the server gives
+ * it to everyone.
+ */
+async function remember(
+  io: TakedownPorts,
+  cache: Cache,
+  { name, address, ask }: Question,
+  checkedAt: number,
+  takenDown: string | undefined,
+): Promise<void> {
+  const actor = takenDown === undefined ? undefined : await (await openSources(io, cache)).actor(address);
+  const isForAll =
+    actor === undefined || (await reasonOf(ask({ anonymous: true })).catch(() => undefined)) === takenDown;
+  if (isForAll) return write(cache, name, { checkedAt, ...defined({ takenDown }) });
+  const { cacheFor } = await import('../cache/actor-cache.js');
+  await write(cacheFor(cache, address, actor), name, { checkedAt, takenDown });
+  await write(cache, name, { checkedAt, takenDown: HIDDEN_REASON });
+}
+
+async function knownReason(
+  io: TakedownPorts,
+  cache: Cache,
+  { name, address }: Question,
+  known: string | undefined,
+): Promise<string | undefined> {
+  if (known !== HIDDEN_REASON) return known;
+  for (const part of await actorCaches(io, cache, address)) {
+    const own = part.isPart ? (await read(part, name)).record : undefined;
+    if (typeof own?.takenDown === 'string') return own.takenDown;
+  }
+  return HIDDEN_REASON;
+}
+
+/** Returns the caches that may have what an address names, for who asks now. */
+async function actorCaches(io: Network, cache: Cache, address: SourceAddress): Promise<Cache[]> {
+  if (!(await cache.hasParts())) return [cache];
+  const { readableCaches } = await import('../cache/actor-cache.js');
+  return readableCaches(cache, address, () => openSources(io, cache));
+}
+
+function openSources({ fetch }: Network, { temporaryFolder }: Cache): Promise<SourceFetcher> {
+  return fetch.openSources({ temporaryFolder });
+}
+
+function registryAddress(url: string): SourceAddress {
+  return { type: 'http', url };
 }
 
 /** Records that a registry has a script. */
@@ -168,45 +246,58 @@ async function read(
   cache: Cache,
   name: string,
 ): Promise<{ record: Record<string, unknown> | undefined; isOwn: boolean }> {
-  const own = await cache.readRecord('takedowns', name);
-  const record = own ?? (await cache.readRecord('takedowns', name, { ofAnyone: true }));
+  const own = await cache.readRecord('takedowns', digestOf(name));
+  const record = own ?? (await cache.readRecord('takedowns', digestOf(name), { ofAnyone: true }));
   return { record, isOwn: own !== undefined };
 }
 
+/** By a digest: the shared cache does not name a function that may be private. */
 async function write(cache: Cache, name: string, record: object): Promise<void> {
-  await cache.writeRecord('takedowns', name, record).catch(() => undefined);
+  await cache.writeRecord('takedowns', digestOf(name), record).catch(() => undefined);
 }
 
-async function askForScript(
+/** A script that its registry no longer gives to who asks is not left in their cache. */
+function askForScript(
   io: TakedownPorts,
-  { reference, sha256 }: { reference: string; sha256: Digest },
-): Promise<undefined> {
-  const { parseReference } = await import('@krmhub/oci');
-  const { registry, repository } = parseReference(reference.slice('oci://'.length));
-  const client = await io.fetch.openOci({ signal: AbortSignal.timeout(PATIENCE_MS) });
-  await client.manifest({ registry, repository, digest: sha256 });
+  cache: Cache,
+  { address, sha256 }: { address: Extract<SourceAddress, { type: 'oci' }>; sha256: Digest },
+): Ask {
+  return async (options = {}) => {
+    const { parseReference } = await import('@krmhub/oci');
+    const { registry, repository } = parseReference(address.reference);
+    const client = await io.fetch.openOci({ ...options, signal: AbortSignal.timeout(PATIENCE_MS) });
+    try {
+      await client.manifest({ registry, repository, digest: sha256 });
+    } catch (error) {
+      if (options.anonymous !== true) {
+        const { forgetGiven } = await import('../cache/actor-cache.js');
+        const has = async (part: Cache) => (await part.sizeOfBlob(sha256)) !== undefined;
+        await forgetGiven(error, () => actorCaches(io, cache, address), has);
+      }
+      throw error;
+    }
+    return undefined;
+  };
 }
 
 /** Registries of older versions refuse the question. */
-async function askForDigests(
-  io: TakedownPorts,
-  registry: string,
-  digests: readonly Digest[],
-): Promise<string | undefined> {
-  const client = await io.fetch.connect(registry, { timeoutMilliseconds: PATIENCE_MS });
-  const { revocations } = await client.revocations(0, 1, digests);
-  const found = revocations.find(({ runtimeDigests = [] }) =>
-    runtimeDigests.some((one) => digests.includes(one)),
-  );
-  return found && `${found.group}/${found.kind}@${found.release} was taken down: ${found.reason}`;
+function askForDigests(io: TakedownPorts, registry: string, digests: readonly Digest[]): Ask {
+  return async (options) => {
+    const client = await io.fetch.connect(registry, { ...options, timeoutMilliseconds: PATIENCE_MS });
+    const { revocations } = await client.revocations(0, 1, digests);
+    const found = revocations.find(({ runtimeDigests = [] }) =>
+      runtimeDigests.some((one) => digests.includes(one)),
+    );
+    return found && `${found.group}/${found.kind}@${found.release} was taken down: ${found.reason}`;
+  };
 }
 
-async function askForRelease(
-  io: TakedownPorts,
-  { registry, group, kind, release }: CatalogRelease,
-): Promise<undefined> {
-  const client = await io.fetch.connect(registry, { timeoutMilliseconds: PATIENCE_MS });
-  await (release === undefined ? client.function(group, kind) : client.release(group, kind, release));
+function askForRelease(io: TakedownPorts, { registry, group, kind, release }: CatalogRelease): Ask {
+  return async (options) => {
+    const client = await io.fetch.connect(registry, { ...options, timeoutMilliseconds: PATIENCE_MS });
+    await (release === undefined ? client.function(group, kind) : client.release(group, kind, release));
+    return undefined;
+  };
 }
 
 /** Returns the error for code that was taken down. */

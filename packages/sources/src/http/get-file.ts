@@ -153,6 +153,7 @@ function sendRequest<Result>(
     if (status !== 200 && !(status === 304 && isConditional)) {
       const problem = await readProblem(response, touch);
       const known = credentials !== undefined;
+      if (known && refusesCredentials(response)) context.invalid = credentials;
       const failure = statusFailure(url, status, response.headers, { known, problem });
       if (!known && REFUSALS.includes(status)) return { refused: status, failure };
       throw failure;
@@ -166,6 +167,11 @@ export function authorization(credentials: SourceCredentials): string {
   if ('token' in credentials) return `Bearer ${credentials.token}`;
   const { username, password } = credentials;
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** Whether a response refuses the credentials themselves: a krmhub registry hides what it has with 404 (RFC 6750). */
+function refusesCredentials({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 401 || /\berror="invalid_token"/.test(headers['www-authenticate'] ?? '');
 }
 
 function redirectTarget(from: URL, status: number, location: string | undefined): URL {

@@ -387,5 +387,6 @@ export async function identify(
   const { token, problem } = checked;
   if (problem === undefined) return tokenActor(access.rules, token);
   c.set('uselessToken', `the token "${token.name}" is ${problem.is}`);
+  c.set('isTokenAway', problem.isAway === true);
   return ANONYMOUS;
 }
