@@ -110,6 +110,7 @@ describe('the tests of limits', () => {
     maxDirectoryMembers: 'test/contracts/directory-store.ts',
     maxDirectoryGroupsOfUser: 'test/contracts/directory-store.ts',
     maxTokenDays: 'apps/registry/src/http/auth/issue-token.test.ts',
+    maxTokenLimits: 'apps/registry/src/http/auth/issue-token.test.ts',
     maxSecretsOfSession: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     secretMilliseconds: 'apps/registry/src/web/operate/one-time-secrets.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',

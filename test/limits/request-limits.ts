@@ -209,6 +209,14 @@ export function requestLimits(running: () => Pick<RunningRegistry, 'url' | 'toke
       attempt: (size) => createToken({ groups: ['x'.repeat(size)] }),
       says: /^400 groups\.0: .*253/,
     },
+    ...(['groups', 'repositories'] as const).map(
+      (field): Limit => ({
+        name: `${field} of a token`,
+        limit: REQUEST_LIMITS.maxTokenLimits,
+        attempt: (size) => createToken({ scopes: ['read'], [field]: list(size, (n) => `x${n}.example.com`) }),
+        says: `400 ${field}: has more than ${REQUEST_LIMITS.maxTokenLimits} entries`,
+      }),
+    ),
     {
       name: 'days of a token',
       limit: 3_650,

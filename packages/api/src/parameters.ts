@@ -57,6 +57,11 @@ export const REQUEST_LIMITS = {
   maxTokenDays: 3_650,
   /** Time until a new token expires, unless the request has another: a quarter. */
   defaultTokenDays: 90,
+  /**
+   * Groups, and repositories, that limit one token. Everybody with an account can make tokens, and each decision about a
+   * token looks at all of them.
+   */
+  maxTokenLimits: 100,
 } as const;
 
 const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

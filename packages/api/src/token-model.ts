@@ -60,6 +60,9 @@ export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList
 export const VISIBLE_TEXT =
   /^[^\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]*$/;
 
+const { maxTokenLimits } = parameters.REQUEST_LIMITS;
+const TOO_MANY = `has more than ${maxTokenLimits} entries`;
+
 /** Names of actors without a token. */
 const RESERVED_NAMES = ['krmhub', 'anonymous'];
 
@@ -75,10 +78,12 @@ export const CreateTokenRequest = z
     groups: z
       .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
       .min(1)
+      .max(maxTokenLimits, TOO_MANY)
       .default(['*']),
     repositories: z
       .array(z.string().min(1).max(255).openapi({ pattern: '^[a-z0-9._/*-]+$' }))
       .min(1)
+      .max(maxTokenLimits, TOO_MANY)
       .default(['*']),
     team: z.string().min(1).max(63).optional().openapi({ description: 'A team of the Access document' }),
     robot: z.boolean().optional().openapi({

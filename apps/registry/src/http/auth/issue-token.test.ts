@@ -39,6 +39,21 @@ it('limits them on the pages too', async () => {
   expect(await refused.text()).toContain('at most 30 days, not 31');
 });
 
+it('limits the groups and the repositories of a token, also on the pages', async () => {
+  const browser = await signedIn(registry);
+  const fields = { name: 'ci', scopes: 'read', groups: '*', repositories: '*', expiresInDays: '1' };
+  for (const field of ['groups', 'repositories'] as const) {
+    const names = Array.from({ length: 101 }, (_, at) => `x${at}.example.com`);
+    const make = (list: readonly string[]) =>
+      registry.send('POST', '/api/v1/tokens', { name: 'ci', scopes: ['read'], [field]: list });
+    expect((await make(names.slice(1))).status).toBe(201);
+    const { status, body } = await make(names);
+    expect([status, body.detail]).toEqual([400, `${field}: has more than 100 entries`]);
+    const page = await browser.act('/operate/tokens/new', { ...fields, [field]: names.join(' ') });
+    expect([page.status, (await page.text()).includes('has more than 100 entries')]).toEqual([400, true]);
+  }
+});
+
 it('refuses names of actors without a token', async () => {
   for (const name of ['krmhub', 'Anonymous', ' krmhub '])
     expect((await create(1, name)).status, name).toBe(400);

@@ -68,9 +68,12 @@ export function wantedToken(
   });
   if (result.success) return { wanted: result.data };
   const problems: TokenProblems = {};
-  for (const { path, message } of result.error.issues) {
+  for (const issue of result.error.issues) {
+    const { path, message } = issue;
     const field = path[0] as TokenField;
-    problems[field] ??= { message: MESSAGES[field] ?? (name.trim() === '' ? 'enter a name' : message) };
+    const isLong = issue.code === 'too_big' && issue.origin === 'array';
+    const usual = isLong ? message : MESSAGES[field];
+    problems[field] ??= { message: usual ?? (name.trim() === '' ? 'enter a name' : message) };
   }
   return { problems };
 }
