@@ -31,7 +31,7 @@ import type {
 import { exposedFunctions } from '../catalogs/exposed-functions.js';
 import type { RecheckToken } from '../http/auth/authorize.js';
 import type { Caller } from '../http/auth/caller.js';
-import { tokenProblem, withCurrentGroups, withOwnGroups } from '../http/auth/tokens.js';
+import { tokenProblem, withOwnGroups } from '../http/auth/tokens.js';
 import type { UserSettings } from '../http/auth/user-session.js';
 import type { Log } from '../log.js';
 import { repositoryObject } from '../store/sight.js';
@@ -152,9 +152,10 @@ async function replaceAccess(
   );
   const decided = await deps.refuseExposingRules(before, after);
   const compared = compareAccess(before, after, {
-    tokens: usable
-      .filter(({ team }) => team === undefined || before.team(team) !== undefined)
-      .map((token) => withCurrentGroups(token, now, deps.config)),
+    // A personal token is never more than its user, who makes any number of them with any limits.
+    tokens: usable.filter(
+      ({ team, user }) => user === undefined && (team === undefined || before.team(team) !== undefined),
+    ),
     // Groups that do not count now count again after a sign-in.
     users: (await allUsers(store)).map((user) => withOwnGroups(user, deps.config)),
     names: await existingNames(store),

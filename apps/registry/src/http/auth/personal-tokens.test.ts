@@ -274,6 +274,19 @@ describe('a token that a user creates', () => {
     expect((await call(publisher, 'GET', '/api/v1/tokens')).status).toBe(403);
   });
 
+  it('adds nothing to a comparison of Access documents: it is never more than its user', async () => {
+    const { secret } = await user(['labels'], { name: 'of Ada' });
+    const { status } = await create(secret, { groups: ['*.chosen.example.com'], name: 'another of Ada' });
+    expect(status).toBe(201);
+    await registry.token({ name: 'ci', groups: ['*.given.example.com'] });
+    const closed = ACCESS.replace('groups: [{', 'groups: [{pattern: "*", visibility: private}, {');
+    const compared = await registry.send('PUT', '/api/v1/access?dryRun=true', closed);
+    expect(compared.status).toBe(200);
+    const text = JSON.stringify(compared.body);
+    expect(text).toContain('*.given.example.com');
+    for (const own of ['of Ada', 'chosen']) expect(text).not.toContain(own);
+  });
+
   it('is refused while the user is suspended, and after 30 days without a sign-in', async () => {
     const own = await openTestRegistry();
     try {
