@@ -77,6 +77,8 @@ export class AccessRules {
   readonly #teams: ReadonlyMap<string, Team>;
   /** By team. */
   readonly #grants = new Map<string, Grant[]>();
+  /** Patterns of groups whose rules name a kind, by folded kind. */
+  readonly #patternsOfKinds = new Map<string, string[]>();
   /** By `memberKey`. */
   readonly #teamsOfMembers = new Map<string, string[]>();
   readonly #known = new Map<string, GroupAccess>();
@@ -93,6 +95,10 @@ export class AccessRules {
     for (const { name, members } of document.teams) {
       for (const key of members.map(memberKey))
         this.#teamsOfMembers.set(key, [...(this.#teamsOfMembers.get(key) ?? []), name]);
+    }
+    for (const { pattern, functions } of document.groups) {
+      for (const kind of new Set(functions.map((one) => folded(one.kind))))
+        this.#patternsOfKinds.set(kind, [...(this.#patternsOfKinds.get(kind) ?? []), pattern]);
     }
     for (const grant of document.grants) {
       const own = this.#grants.get(grant.team);
@@ -170,6 +176,11 @@ export class AccessRules {
     const { visibility, functions } = this.#of(group);
     const own = kind === undefined || functions.size === 0 ? undefined : functions.get(folded(kind));
     return own === undefined || isAtMostAsWide(visibility, own) ? visibility : own;
+  }
+
+  /** Returns the patterns of groups with a rule for this kind; case and hyphens are ignored, as in `visibilityOf`. */
+  patternsNaming(kind: string): readonly string[] {
+    return this.#patternsOfKinds.get(folded(kind)) ?? [];
   }
 
   /** Whether the group, or a function of it, is private. */

@@ -10,7 +10,13 @@ const rules = new AccessRules({
   groups: [
     { pattern: 'secret.x', visibility: 'private', functions: [] },
     { pattern: 'inside.x', visibility: 'internal', functions: [] },
-    { pattern: 'open.x', functions: [{ kind: 'Hidden', visibility: 'private' }] },
+    {
+      pattern: 'open.x',
+      functions: [
+        { kind: 'Hidden', visibility: 'private' },
+        { kind: 'Rotate-Keys', visibility: 'private' },
+      ],
+    },
   ],
 });
 const ADMINISTRATOR: Actor = { ...INSIDER, scopes: ['admin'], groups: ['*'] };
@@ -59,6 +65,15 @@ it('a kind of a hidden function is hidden without its group too', () => {
   const named = (actor: Actor, kind: string) => reads(actor, `functions: {}, exclude: [{kind: ${kind}}]`);
   expect(['Hidden', 'HIDDEN', 'Shown'].map((kind) => named(ANONYMOUS, kind))).toEqual([false, false, true]);
   expect(named(ADMINISTRATOR, 'Hidden')).toBe(true);
+});
+
+it('a kind is hidden in each spelling that the rule hides', () => {
+  const named = (kind: string) => reads(ANONYMOUS, `functions: {}, exclude: [{kind: ${kind}}]`);
+  const kinds = ['Rotate-Keys', 'RotateKeys', 'rotatekeys', 'Hid-den', 'RotateKey'];
+  expect(kinds.map((kind) => [kind, rules.visibilityOf('open.x', kind)])).toEqual(
+    kinds.map((kind) => [kind, kind === 'RotateKey' ? 'public' : 'private']),
+  );
+  expect(kinds.filter(named)).toEqual(['RotateKey']);
 });
 
 it('a kind alone names nothing of a hidden group, with the group it does', () => {

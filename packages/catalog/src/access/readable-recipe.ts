@@ -32,10 +32,7 @@ export function readsRecipe(rules: AccessRules, actor: Actor, { sources, policy 
   const isKnown = ({ group, kind }: Named): boolean => {
     if (group !== undefined) return reads(group, kind);
     // A kind alone can be that of a function which a rule hides.
-    const folded = kind?.toLowerCase();
-    return rules.document.groups.every(({ pattern, functions }) =>
-      functions.every((one) => one.kind.toLowerCase() !== folded || reads(pattern, kind)),
-    );
+    return kind === undefined || rules.patternsNaming(kind).every((pattern) => reads(pattern, kind));
   };
   return (
     [...named, ...deny].every(isKnown) && count(readablePolicies(rules, actor, signing)) === count(signing)
