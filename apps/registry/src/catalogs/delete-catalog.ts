@@ -24,7 +24,8 @@ export interface DeleteCatalogDeps {
   newestSnapshots: NewestSnapshots;
   clock: () => Date;
   config: { catalogRestoreDays?: number };
-  refuseExposedSources: ApplyRecipeDeps['refuseExposedSources'];
+  /** Rejects a catalog that would show to others what only this registry may fetch. */
+  refuseExposedCatalog: ApplyRecipeDeps['refuseExposedSources'];
 }
 
 /** Days in which a deleted catalog can be restored, unless it is configured. */
@@ -77,7 +78,7 @@ function withoutRecipe({ recipe: _, ...tombstone }: CatalogTombstone & { recipe:
  * only this registry may fetch.
  */
 export async function restoreCatalog(
-  { store, newestSnapshots, clock, refuseExposedSources }: DeleteCatalogDeps,
+  { store, newestSnapshots, clock, refuseExposedCatalog }: DeleteCatalogDeps,
   name: string,
   { by, origin }: Caller,
 ): Promise<'restored' | 'unchanged'> {
@@ -89,7 +90,7 @@ export async function restoreCatalog(
   const at = clock().toISOString();
   if (known.purgedAt !== undefined || at >= known.restorableUntil) throw deletedError(known, at);
   // The Access document can have dropped its rule meanwhile.
-  const decided = await refuseExposedSources(storedRecipe(known));
+  const decided = await refuseExposedCatalog(storedRecipe(known));
   const event = { type: 'catalog.restored' as const, at, by, catalog: name };
   try {
     await store.restoreCatalog({ name, decided, at, event, origin });

@@ -126,6 +126,8 @@ it('a catalog that was applied before stays, with a warning in its report', asyn
 
 it('the rule of a catalog with such a source cannot be dropped, only replaced by another one', async () => {
   const { store, access } = registry.parts;
+  // What was fetched would be in the catalog for longer than in its recipe.
+  upstream.files.clear();
   await applyAccess(registry, 'catalogs: [{pattern: "their*", visibility: internal}]');
   const url = `${upstream.origin}/catalog.yaml`;
   for (const name of ['theirs', 'other']) expect(await apply(name, url)).toEqual([201, undefined]);
@@ -173,6 +175,52 @@ it('a deleted catalog with such a source is not restored without a rule', async 
   expect(await registry.parts.store.catalog('theirs')).toBeUndefined();
   await applyAccess(registry, 'catalogs: [{pattern: theirs, visibility: private}]');
   expect(await restore()).toBe(200);
+});
+
+describe('what was fetched with credentials', () => {
+  const RULE = 'catalogs: [{pattern: theirs, visibility: internal}]';
+  const refused = [
+    409,
+    'catalog theirs: it, or an older snapshot, has what the registry fetched from the source theirs with credentials, and the Access document does not say who may read the catalog',
+  ];
+  const drop = async () => {
+    const { status, body } = await registry.send('PUT', '/api/v1/access', accessText('teams: [{name: a}]'));
+    return [status, body.detail];
+  };
+  const read = async (path: string) => {
+    const response = await registry.request(`/catalogs/theirs/${path}`);
+    return [response.status, (await response.text()).includes('One')];
+  };
+
+  beforeEach(async () => {
+    await addCredentials();
+    await applyAccess(registry, RULE);
+    expect(await apply('theirs', `${upstream.origin}/catalog.yaml`)).toEqual([201, undefined]);
+    await registry.send('POST', '/api/v1/catalogs/theirs/cut');
+  });
+
+  it('is not shown to others while a recipe with another URL uses the copy', async () => {
+    expect(await apply('theirs', 'oci://other.example/team/catalog:1')).toEqual([200, undefined]);
+    await registry.send('POST', '/api/v1/catalogs/theirs/cut');
+    expect(await drop()).toEqual(refused);
+    expect(await read('catalog.yaml')).toEqual([404, false]);
+  });
+
+  it('is not shown to others in an older snapshot', async () => {
+    const ours = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: theirs}\nspec:\n  sources: [{name: ours, functions: {}}]\n`;
+    expect((await registry.send('PUT', '/api/v1/catalogs/theirs', ours)).status).toBe(200);
+    await registry.send('POST', '/api/v1/catalogs/theirs/cut');
+    expect(await drop()).toEqual(refused);
+    await registry.send('POST', '/api/v1/catalogs/theirs/delete', { reason: 'as a test' });
+    expect(await drop()).toEqual([200, undefined]);
+    const restored = await registry.send('POST', '/api/v1/catalogs/theirs/restore');
+    expect([restored.status, restored.body.detail]).toEqual(refused);
+    expect((await read('snapshots/1/catalog.yaml'))[1]).toBe(false);
+    // Who may read it is said, also if it is everybody.
+    await applyAccess(registry, RULE.replace('internal', 'public'));
+    expect((await registry.send('POST', '/api/v1/catalogs/theirs/restore')).status).toBe(200);
+    expect(await read('snapshots/1/catalog.yaml')).toEqual([200, true]);
+  });
 });
 
 describe('a recipe with such a source, and the rule of its catalog', () => {
