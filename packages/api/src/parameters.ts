@@ -58,8 +58,8 @@ export const REQUEST_LIMITS = {
   /** Time until a new token expires, unless the request has another: a quarter. */
   defaultTokenDays: 90,
   /**
-   * Groups, and repositories, that limit one token. Everybody with an account can make tokens, and each decision about a
-   * token looks at all of them.
+   * Groups in the limits of one token, and as many repositories. Every user can create tokens, and each authorization
+   * compares all of them.
    */
   maxTokenLimits: 100,
 } as const;

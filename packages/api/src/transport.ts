@@ -33,8 +33,11 @@ export interface TransportOptions {
    * up. Default: give up.
    */
   onRateLimited?: (retryAfterSeconds: number) => Promise<boolean>;
-  /** Called once if the registry responds to a read as if it had no token, with the reason. */
-  onUselessToken?: (reason: string) => Promise<void>;
+  /**
+   * Called once if the registry responds to a read as if it had no token, with the reason, and whether the token may count
+   * again in a minute.
+   */
+  onUselessToken?: (reason: string, isTemporary: boolean) => Promise<void>;
   /** Called if the registry refuses a token, or what the token was sent for. */
   onRefused?: (refusal: Refusal) => Promise<void>;
 }
@@ -217,7 +220,7 @@ export class Transport {
     if (reason === undefined || !isSuccess(response)) return;
     const report = this.#onUselessToken;
     this.#onUselessToken = undefined;
-    await report?.(reason);
+    await report?.(reason, error === 'temporarily_unavailable');
   }
 
   async #findToken(isRequired: boolean): Promise<string | undefined> {

@@ -110,7 +110,7 @@ export const ExchangeRequest = z
       .optional()
       .openapi({
         description:
-          'What it will publish. Absent for all groups that it may publish, if one team owns them. Keys that owners gave count for the first 50, if one of the first 16 accepts the token',
+          'What it will publish. Absent for all groups that it may publish, if one team owns them. Name at most 16 groups if publishers have keys of their own: a token is checked with the newest keys of the first 16 groups only. If one of those accepts it, the keys of the first 50 groups count',
         example: ['example.com'],
       }),
   })

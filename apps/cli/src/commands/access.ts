@@ -62,9 +62,10 @@ function registerApply(access: Command, io: Io): void {
     .addHelpText(
       'after',
       `
-The command prints which anonymous clients, teams, and tokens gain and lose
-what, and asks for confirmation. Without a terminal, use --yes. A change has
-effect at once. Copies that clients have cannot be recalled.
+The command prints which anonymous and internal clients, teams, users, and
+tokens gain and lose what, without personal tokens, and asks for confirmation.
+Without a terminal, use --yes. A change has effect at once. Copies that clients
+have cannot be recalled.
 
 Examples:
   krmhub access apply access.yaml --dry-run

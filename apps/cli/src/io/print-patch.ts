@@ -2,7 +2,7 @@ import type { FileChange } from '@krmhub/functions/fn';
 import { lineDiff } from '@krmhub/functions/output/line-diff';
 import { hidePasswords } from '@krmhub/schema/hide-passwords';
 import { type Io, writeData } from './io.js';
-import { printLine } from './print.js';
+import { printWarning } from './print.js';
 
 /**
  * Prints changes as a patch that `git apply` accepts, unless it has the passwords of URLs: they are hidden, because logs of
@@ -22,7 +22,11 @@ export async function printPatch(io: Io, changes: readonly FileChange[]): Promis
     isHidden ||= shown.some((line, at) => line !== lines[at]);
     await writeData(io.stdout, `${shown.join('\n')}\n`);
   }
-  if (isHidden) await printLine(io, 'the patch cannot be applied: it has … instead of passwords of URLs');
+  if (isHidden)
+    await printWarning(
+      io,
+      'the patch cannot be applied, because it has … instead of the passwords of URLs; to change the files, run the command without --dry-run or --check',
+    );
 }
 
 /** A path as git writes it: in quotes if it has special characters, and with a tab behind it if it has spaces. */

@@ -63,13 +63,11 @@ async function connection(
     onRateLimited: async (seconds) =>
       timeoutMilliseconds === undefined &&
       (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
-    onUselessToken: async (reason) => {
+    onUselessToken: async (reason, isTemporary) => {
       const { printWarning } = await import('../io/print.js');
       const { escapeControls } = await import('@krmhub/schema/text');
-      await printWarning(
-        io,
-        `${escapeControls(reason)}: only what is public was read; sign in again: krmhub login`,
-      );
+      const wayOut = isTemporary ? 'try again in a minute' : 'sign in again: krmhub login';
+      await printWarning(io, `${escapeControls(reason)}: only what is public was read; ${wayOut}`);
     },
     onRefused: async (refusal) => (await import('./forget-refused.js')).forgetRefused(io, url, refusal),
     token: async (isRequired) => {

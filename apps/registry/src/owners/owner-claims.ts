@@ -102,7 +102,7 @@ export function verifyClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerC
     looked = { ...claim, at: found.at };
     const checked = checkedClaim(claim, found, found.at);
     if (checked !== undefined) await putChecked(deps, checked, claim);
-    else await endClaim(deps, claim, REGISTRY, 'the proof is missing');
+    else await endClaim(deps, claim, REGISTRY, 'the claim ended: the proof was missing for two weeks');
     return checked;
   });
 }
@@ -117,7 +117,12 @@ async function putChecked(
   if (isMissing === (replaces.missingSince !== undefined))
     return deps.store.putOwnerClaim(checked, { replaces });
   const { type, at, by, reason } = claimEvent(checked, REGISTRY.by, checked.checkedAt);
-  const event = { type, at, by, reason: `${reason}: the proof is ${isMissing ? 'missing' : 'there again'}` };
+  const event = {
+    type,
+    at,
+    by,
+    reason: `${reason}: the proof ${isMissing ? 'is missing' : 'was found again'}`,
+  };
   await deps.store.putOwnerClaim(checked, { replaces, event, action: 'owner.check' });
   await followOwners(deps);
 }

@@ -172,7 +172,8 @@ async function reasonOf(answer: Promise<string | undefined>): Promise<string | u
 }
 
 /** Instead of a reason that a server gives only to some. It refuses for everyone. */
-const HIDDEN_REASON = 'its registry gives the reason only to those who may read it';
+const HIDDEN_REASON =
+  'the registry shows the reason only to users who may read the release; log in with `krmhub login` to see it';
 
 /**
  * Records an answer for everyone. A reason, which names a function, is for the actor who got it, unless the server gives

@@ -18,7 +18,7 @@ const ACTIONS = {
   'access.apply': 'applied the Access document',
   'owner.claim': 'claimed a group for a team',
   'owner.verify': 'requested a check of the proof of an owner',
-  'owner.check': 'missed the proof of an owner, or found it again',
+  'owner.check': 'found that the proof of an owner is missing, or is back',
   'owner.release': 'ended the claim of a team to a group',
   'publisher.add': 'let a workflow publish',
   'publisher.remove': 'ended that a workflow may publish',

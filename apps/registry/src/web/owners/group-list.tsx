@@ -7,10 +7,15 @@ import { Time } from '../parts/time.js';
 /** Groups of a list. The API has all. */
 const MAX_GROUPS = 200;
 
-/** Returns how the owner of some groups was shown, each way once, and whether a proof is missing now. */
+/** Returns how the owner of some groups was shown, each way once, and how many proofs are missing now. */
 export function proofsOf(groups: readonly Owner[]): string[] {
   const proofs = [...new Set(groups.map(({ proof }) => PROOF_TEXTS[proof]))].sort();
-  return groups.some(({ missingSince }) => missingSince !== undefined) ? [...proofs, PROOF_MISSING] : proofs;
+  const missing = groups.filter(({ missingSince }) => missingSince !== undefined).length;
+  if (missing === 0) return proofs;
+  return [
+    ...proofs,
+    groups.length === 1 ? PROOF_MISSING : `${PROOF_MISSING} for ${missing} of ${groups.length}`,
+  ];
 }
 
 /** Lists groups with how their owner was shown, and when that was last checked. */
