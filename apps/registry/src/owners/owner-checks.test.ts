@@ -50,7 +50,7 @@ it('is checked every week, warns while the proof is missing, and ends after two 
   );
   // A catalog may be built after it.
   expect(body.events.filter(({ type }) => type === 'access.applied').at(-1)).toMatchObject({
-    reason: expect.stringContaining('proof is missing'),
+    reason: expect.stringContaining('the claim ended: the proof was missing for two weeks'),
   });
 });
 
