@@ -128,13 +128,17 @@ const Patterns = z.object({
 
 export const TeamRights = z
   .object({
-    owns: z.array(z.string()).openapi({ description: 'Groups and patterns of groups that the team owns' }),
-    grants: z.array(
-      z.object({
-        may: z.array(GrantedAction),
-        in: Patterns.openapi({ description: 'One of them, as a pattern' }),
-      }),
-    ),
+    owns: z
+      .array(z.string())
+      .openapi({ description: 'Groups and patterns of groups that the team owns: the first 1,000' }),
+    grants: z
+      .array(
+        z.object({
+          may: z.array(GrantedAction),
+          in: Patterns.openapi({ description: 'One of them, as a pattern' }),
+        }),
+      )
+      .openapi({ description: 'The first 1,000' }),
   })
   .openapi('TeamRights', { description: 'What a team may do, bounded by the scopes and groups of a token' });
 

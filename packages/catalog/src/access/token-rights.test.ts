@@ -1,7 +1,7 @@
 import { matchesGlob } from '@krmhub/schema';
 import { Random } from '@krmhub/yaml/testing/random';
 import { expect, it } from 'vitest';
-import type { Grant } from './access-document.js';
+import { type Grant, NO_ACCESS } from './access-document.js';
 import { AccessRules } from './access-rules.js';
 import { can, tokenActor } from './can.js';
 import { GROUPS, randomRules, randomToken, TEAMS } from './testing/random-access.js';
@@ -78,4 +78,18 @@ it('are those of the functions, catalogs, and repositories that the token is for
       { may: ['read'], in: { catalog: 'in-*' } },
     ],
   });
+});
+
+it('are told up to a limit, whatever the token and its team have', () => {
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
+  const rules = new AccessRules({
+    ...NO_ACCESS,
+    teams: [{ name: 'a', members: [] }],
+    groups: numbers(1_000).map((at) => ({ pattern: `*.g${at}.example.com`, owner: 'a', functions: [] })),
+    grants: numbers(1_000).map((at) => ({ team: 'a', may: ['read'], in: { group: `*.h${at}.example.com` } })),
+  });
+  const limits = { scopes: ['read'], groups: numbers(100).map((at) => `x${at}*`), repositories: ['*'] };
+  const { owns, grants } = rightsWithin(rules, 'a', limits);
+  expect([owns.length, grants.length]).toEqual([1_000, 1_000]);
+  expect(owns.slice(0, 2)).toEqual(['x0*.g0.example.com', 'x1*.g0.example.com']);
 });

@@ -3,6 +3,9 @@ import { type Grant, type GrantObject, ROLES } from './access-document.js';
 import type { AccessRules } from './access-rules.js';
 import { readsForTeam, type TokenLimits } from './can.js';
 
+/** Groups, and grants, that a token is told: it can have many limits, and its team many groups. */
+const MAX_TOLD = 1_000;
+
 /** Returns what a team lets one of its tokens do: what the team owns and may, within the limits of the token. */
 export function rightsWithin(
   rules: AccessRules,
@@ -11,12 +14,21 @@ export function rightsWithin(
 ): { owns: string[]; grants: Omit<Grant, 'team'>[] } {
   const { owns, grants } = rules.rightsOf(team);
   return {
-    owns: owns.flatMap((pattern) => sharedGroups(pattern, limits)),
-    grants: grants.flatMap((grant) => {
+    owns: firstOf(owns, (pattern) => sharedGroups(pattern, limits)),
+    grants: firstOf(grants, (grant) => {
       const may = permitted(grant, limits);
       return may.length === 0 ? [] : sharedObjects(grant.in, limits).map((object) => ({ may, in: object }));
     }),
   };
+}
+
+function firstOf<Given, Made>(all: readonly Given[], make: (one: Given) => readonly Made[]): Made[] {
+  const made: Made[] = [];
+  for (const one of all) {
+    made.push(...make(one));
+    if (made.length >= MAX_TOLD) break;
+  }
+  return made.slice(0, MAX_TOLD);
 }
 
 /** Returns what of a grant the scopes of a token permit: a token that may change something may also read it. */

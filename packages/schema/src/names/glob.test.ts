@@ -40,6 +40,13 @@ describe('sharedGlobs', () => {
     expect([sharedGlobs(one, other), sharedGlobs(other, one)]).toEqual([expected, expected]);
   });
 
+  it('take little time, however long a glob is', () => {
+    const long = `${'x'.repeat(20_000)}*`;
+    const started = process.cpuUsage();
+    for (let count = 0; count < 20; count += 1) expect(sharedGlobs(`*.t${count}.com`, long)).toHaveLength(1);
+    expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
+  });
+
   it('match what both match', () => {
     const random = new Random(3);
     const text = (characters: string, most: number) =>

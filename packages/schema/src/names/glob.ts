@@ -26,11 +26,12 @@ export function sharedGlobs(one: string, other: string): string[] {
   const [end, finish] = longest(a.at(-1)!, b.at(-1)!);
   if (!start.startsWith(begin) || !end.endsWith(finish)) return [];
   // Of `a.*` and `*.b`, also `a.b`, in which the dot is of both.
-  const overlaps = [...start].map((_, at) => start.slice(0, at) + end);
-  return [
-    [start, ...a.slice(1, -1), ...b.slice(1, -1), end].join('*'),
-    ...overlaps.filter((name) => matchesGlob(one, name) && matchesGlob(other, name)),
-  ];
+  const overlaps: string[] = [];
+  for (let at = Math.max(0, start.length - end.length); at < start.length; at += 1) {
+    const name = start.slice(0, at) + end;
+    if (name.startsWith(start) && matchesGlob(one, name) && matchesGlob(other, name)) overlaps.push(name);
+  }
+  return [[start, ...a.slice(1, -1), ...b.slice(1, -1), end].join('*'), ...overlaps];
 }
 
 function longest(one: string, other: string): [string, string] {
