@@ -200,3 +200,13 @@ spec: {sources: [{name: ours, functions: {}}]}
   expect((await release(platform)).status).toBe(204);
   await expect.poll(isShown, { timeout: 20_000 }).toBe(false);
 });
+
+it('is in the audit log only if there is a claim to look for', async () => {
+  const platform = await tokenOf('platform');
+  const verify = async () =>
+    (await world.registry.send('POST', '/api/v1/owners/ours.example.com/verify', undefined, platform)).status;
+  // Its owner is declared.
+  expect(await verify()).toBe(404);
+  const { rows } = await world.registry.parts.store.auditRows({ action: 'owner.verify' }, { limit: 10 });
+  expect(rows).toEqual([]);
+});

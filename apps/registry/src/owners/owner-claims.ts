@@ -93,8 +93,7 @@ export function claimGroup(
 export function verifyClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {
   let looked: (OwnerClaim & { at: Date }) | undefined;
   return untilUnchanged(group, async () => {
-    const claim = await findClaim(deps, group);
-    if (claim === undefined) throw noClaim(group);
+    const claim = await requireClaim(deps, group);
     // Another request looked for the same proof meanwhile, and stored what it found.
     if (looked !== undefined && isSameClaim(claim, looked) && claim.checkedAt >= looked.at.toISOString())
       return claim;
@@ -150,6 +149,13 @@ function isSameClaim(one: OwnerClaim, other: OwnerClaim): boolean {
 
 async function findClaim({ store }: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord | undefined> {
   return (await store.ownerClaims()).find((one) => one.group === group);
+}
+
+/** Returns the claim to a group. Rejects with `not-found` if no team has claimed it. */
+export async function requireClaim(deps: OwnerClaimDeps, group: string): Promise<OwnerClaimRecord> {
+  const claim = await findClaim(deps, group);
+  if (claim === undefined) throw noClaim(group);
+  return claim;
 }
 
 /** Repeats work on a claim if another request changed it meanwhile. */

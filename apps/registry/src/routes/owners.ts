@@ -13,7 +13,13 @@ import { callerOf } from '../http/auth/caller.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
-import { claimGroup, type OwnerClaimDeps, releaseGroup, verifyClaim } from '../owners/owner-claims.js';
+import {
+  claimGroup,
+  type OwnerClaimDeps,
+  releaseGroup,
+  requireClaim,
+  verifyClaim,
+} from '../owners/owner-claims.js';
 import { ownerDetail, readOwners } from '../owners/read-owners.js';
 
 /** Routes of owners. Who owns a group is for everybody who may read the group. */
@@ -43,6 +49,8 @@ export function ownerRoutes(
 
   serveRoute(app, ROUTES.verifyOwner, async (c, { params: { group } }) => {
     const caller = callerOf(c, await authorize(c, deps, 'publish', group));
+    // Its row says that it was looked for.
+    await requireClaim(deps, group);
     const act = { ...caller, at: deps.clock().toISOString(), action: 'owner.verify' as const };
     await deps.store.recordAct({ ...act, object: `group/${group}`, outcome: 'done' });
     const claim = await verifyClaim(deps, group);
