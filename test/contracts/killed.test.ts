@@ -106,7 +106,7 @@ it('stores a sync whole or not at all when the process is killed', async () => {
       return stored();
     };
     expect(await killed('begun')).toBeUndefined();
-    // So many entries are stored before the result, which is in a transaction of its own.
+    // The first entries are stored while the catalog is read.
     expect(await killed('entries')).toBeUndefined();
     expect(await killed('result')).toBe(1);
     expect(await killed('begun')).toBe(1);

@@ -10,8 +10,8 @@ import { AT } from './sample-records.js';
 
 /**
  * Syncs a source in the folder of its last argument. Kills itself at the point that the argument before it names:
- * `begun` when the entries and the result of the sync are on their way to the store, `entries` and `result` when the
- * store has acknowledged one of them. Without a point, it prints the number of entries and ends.
+ * `begun` when the last entries and the result of the sync are on their way to the store, `entries` when the store has
+ * acknowledged the first ones, and `result` when it has acknowledged the result. Without a point, it prints the number of entries and ends.
  */
 const [point, folder] = process.argv.slice(-2) as [string, string];
 const URL = 'https://upstream.example.com/catalog.yaml';
@@ -23,8 +23,9 @@ spec:
   - name: theirs
     catalog: {url: '${URL}', refresh: 1h}
 `;
-/** More than one batch, so that some are stored before the transaction of the sync. */
 const FUNCTIONS = 250;
+/** Entries that are stored while the catalog is read, before the transaction of the sync. */
+const EARLY = 200;
 
 const store = await openSqliteStore(path.join(folder, 'registry.db'));
 const copies = await openBlobFolder(path.join(folder, 'copies'));
@@ -56,7 +57,7 @@ const watched: RefreshDeps['store'] = {
   ...store,
   storeEntries: async (batch) => {
     await store.storeEntries(batch);
-    if (point === 'entries' && batch.length < 100) kill();
+    if (point === 'entries' && batch.length === EARLY) kill();
   },
   commitRefresh: async (refresh) => {
     const committed = store.commitRefresh(refresh);
@@ -74,15 +75,13 @@ await refreshSource(
     fetcher: { fetch: async () => ({ bytes, validators: {}, bundles: [] }) },
     reader: {
       warm: () => undefined,
-      read: async ({ file }) => {
+      read: async ({ file, onRendered }) => {
         const read = readUpstreamCatalog(bytes, file);
         if ('problem' in read) throw new Error(read.problem);
         const { entries: found, ...rest } = read;
-        return {
-          ...rest,
-          entries: found.map(({ facts }) => facts),
-          rendered: found.map(({ rendered }) => rendered),
-        };
+        const rendered = found.map((entry) => entry.rendered);
+        await onRendered(rendered.slice(0, EARLY));
+        return { ...rest, entries: found.map(({ facts }) => facts), rendered: rendered.slice(EARLY) };
       },
     },
     root: emptyRoot(),
