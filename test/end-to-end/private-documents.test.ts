@@ -9,6 +9,7 @@ import { Cache } from '@krmhub/consume/cache/cache';
 import { CacheWriter } from '@krmhub/consume/cache/cache-writer';
 import { DocumentFetcher } from '@krmhub/consume/cache/fetch-document';
 import { RecordKey } from '@krmhub/consume/cache/record-key';
+import { defined } from '@krmhub/schema/defined';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type FetcherOptions, type SourceCredentials, SourceFetcher } from '@krmhub/sources';
 import { actorName } from '@krmhub/sources/actor';
@@ -30,6 +31,8 @@ const documents = new Map<string, Served>();
 let broken: number | undefined;
 /** What a reader gets who may not read. */
 let refusal = 404;
+/** The field WWW-Authenticate of that. */
+let challenge: string | undefined;
 let server: Server;
 let origin: string;
 let folder: string;
@@ -40,7 +43,9 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (broken !== undefined) response.writeHead(broken).end();
   else if (served === undefined) response.writeHead(404).end();
   else if (served.readers !== undefined && (token === undefined || !served.readers.has(token)))
-    response.writeHead(token === undefined ? 401 : refusal).end();
+    response
+      .writeHead(token === undefined ? 401 : refusal, defined({ 'www-authenticate': token && challenge }))
+      .end();
   else if (served.location !== undefined) response.writeHead(302, { location: served.location }).end();
   else if (request.headers['if-none-match'] === `"${served.text}"`) response.writeHead(304).end();
   else response.writeHead(200, { etag: `"${served.text}"` }).end(served.text);
@@ -60,6 +65,7 @@ beforeEach(async () => {
   documents.clear();
   broken = undefined;
   refusal = 404;
+  challenge = undefined;
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -203,6 +209,23 @@ describe('a private document', () => {
     expect(await read('alice', '/none')).toBe('not-found');
     expect(await read('alice', '/a', true)).toBe('secret');
   });
+
+  it.each([401, 404])(
+    'stays while a registry cannot ask whose token it is, and responds with %i',
+    async (status) => {
+      set('/a', 'secret', ['alice']);
+      await read('alice', '/a');
+      set('/a', 'secret', []);
+      [refusal, challenge] = [status, 'Bearer error="temporarily_unavailable", error_description="away"'];
+      const reported: unknown[] = [];
+      const onRefused = async (...refused: unknown[]) => void reported.push(refused);
+      expect(await read('alice', '/a', false, openWith({ token: 'alice' }, { onRefused }))).toBe(
+        'unreachable',
+      );
+      expect(reported).toEqual([]);
+      expect(await read('alice', '/a', true)).toBe('secret');
+    },
+  );
 
   it('that becomes public is cached for everyone', async () => {
     set('/a', 'first', ['alice']);

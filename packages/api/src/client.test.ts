@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -327,6 +328,8 @@ describe('the token', () => {
     },
   );
 
+  /** A response of a registry, unlike a page of a proxy. */
+  const REFUSED = { title: 'Not Found', code: 'not-found', detail: 'no such catalog' };
   const invalid = { 'www-authenticate': 'Bearer error="invalid_token", error_description="it is revoked"' };
   const away = {
     'www-authenticate': 'Bearer error="temporarily_unavailable", error_description="its provider is away"',
@@ -338,7 +341,8 @@ describe('the token', () => {
     [200, invalid, 'token'],
     [403, {}, 'path'],
     [404, {}, 'path'],
-    [404, away, 'path'],
+    [404, away, 'nothing'],
+    [401, away, 'nothing'],
     [410, {}, 'path'],
     [200, {}, 'nothing'],
     [200, away, 'nothing'],
@@ -349,8 +353,11 @@ describe('the token', () => {
       if (request.headers.authorization === undefined) response.writeHead(404).end();
       else
         response
-          .writeHead(status, { 'content-type': 'application/json', ...headers })
-          .end(JSON.stringify(EMPTY_RESULT));
+          .writeHead(status, {
+            'content-type': status === 200 ? 'application/json' : 'application/problem+json',
+            ...headers,
+          })
+          .end(JSON.stringify(status === 200 ? EMPTY_RESULT : { ...REFUSED, status }));
     });
     const refused: unknown[] = [];
     const useless: string[] = [];
@@ -370,6 +377,44 @@ describe('the token', () => {
     expect(useless).toHaveLength(
       status === 200 && headers !== undefined && 'www-authenticate' in headers ? 1 : 0,
     );
+  });
+
+  it.each([403, 404, 410])(
+    'is not reported as refused after %i to a write, or without a problem of a registry',
+    async (status) => {
+      let type = 'application/problem+json';
+      const url = await serve((request, response) => {
+        if (request.headers.authorization === undefined) response.writeHead(404).end();
+        else response.writeHead(status, { 'content-type': type }).end(JSON.stringify({ ...REFUSED, status }));
+      });
+      const refused: unknown[] = [];
+      const client = new RegistryClient({
+        url,
+        token,
+        onRefused: async (refusal) => void refused.push(refusal),
+      });
+      await failure(client.cutCatalog('a'));
+      expect(refused).toEqual([]);
+      for (type of ['text/html', 'application/json']) await failure(client.catalog('a'));
+      expect(refused).toEqual([]);
+      type = 'application/problem+json';
+      await failure(client.catalog('a'));
+      expect(refused).toHaveLength(1);
+    },
+  );
+
+  it('closes the response if what is told of a refusal fails', async () => {
+    let isClosed: Promise<unknown> = Promise.resolve();
+    const url = await serve((request, response) => {
+      if (request.headers.authorization === undefined) return response.writeHead(404).end();
+      isClosed = once(response, 'close');
+      // It has no end: an open response would keep the process alive.
+      return response.writeHead(401).write('x');
+    });
+    const onRefused = () => Promise.reject(new Error('the disk is full'));
+    const client = new RegistryClient({ url, token, onRefused });
+    await expect(client.catalog('a')).rejects.toThrow('the disk is full');
+    await isClosed;
   });
 
   it.each([400, 403, 409, 410, 429, 500, 503])('is not sent after a response with %i', async (status) => {

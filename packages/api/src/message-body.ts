@@ -39,3 +39,12 @@ export async function decompress(
   // Errors are thrown where the decompressed bytes are read.
   return pipeline(response, coding === 'gzip' ? createGunzip() : createBrotliDecompress(), () => undefined);
 }
+
+/** Returns undefined for bytes that are not JSON. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import { defined } from '@krmhub/schema/defined';
-import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
+import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import type { Problem } from './model.js';
 
 /** An error response of the registry. */
@@ -73,4 +73,13 @@ export function plainFailure(
     status === 403 ? 'forbidden' : 'unauthorized',
     'A proxy in front of the registry may require its own sign-in. Ask the operator of the registry.',
   );
+}
+
+/** Parses seconds in Retry-After. Dates (RFC 9110) are ignored: a krmhub registry does not send them. */
+export function parseRetryAfter(retryAfter: string | undefined): number | undefined {
+  return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return (ERROR_CODES as readonly string[]).includes(code);
 }

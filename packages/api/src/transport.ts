@@ -6,13 +6,20 @@ import {
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { defined } from '@krmhub/schema/defined';
-import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
+import { KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { parseUrl } from '@krmhub/schema/parse-url';
 import { SCHEMAS } from './generated/response-schemas.js';
-import { decompress, type EncodedBody, encodeBody } from './message-body.js';
+import { decompress, type EncodedBody, encodeBody, parseJson } from './message-body.js';
 import type { Problem } from './model.js';
-import { plainFailure, RegistryError, UnexpectedResponse } from './registry-error.js';
+import { queryText } from './query-text.js';
+import {
+  isErrorCode,
+  parseRetryAfter,
+  plainFailure,
+  RegistryError,
+  UnexpectedResponse,
+} from './registry-error.js';
 import { parseRegistryUrl } from './registry-url.js';
 import { findMismatch, type ResponseSchema } from './response-schema.js';
 
@@ -38,7 +45,7 @@ export interface TransportOptions {
    * again in a minute.
    */
   onUselessToken?: (reason: string, isTemporary: boolean) => Promise<void>;
-  /** Called if the registry refuses a token, or what the token was sent for. */
+  /** Called if the registry refuses a token, or to read something with it. */
   onRefused?: (refusal: Refusal) => Promise<void>;
 }
 
@@ -67,6 +74,12 @@ export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Uint8Array;
+}
+
+interface Opened {
+  response: IncomingMessage;
+  /** Token of a read, if it counts. */
+  reader?: string;
 }
 
 const DEFAULT_TIMEOUT_MILLISECONDS = 60_000;
@@ -139,8 +152,7 @@ export class Transport {
   send(path: string, call: Call): Promise<HttpResponse> {
     return this.#retryRateLimited(async () => {
       const signal = AbortSignal.timeout(this.#timeout);
-      const response = await this.#open(path, call, signal);
-      return this.#read(path, response, call.maxBytes, signal);
+      return this.#read(path, await this.#open(path, call, signal), call.maxBytes, signal);
     });
   }
 
@@ -153,8 +165,8 @@ export class Transport {
     try {
       const response = await this.#retryRateLimited(async () => {
         const opened = await this.#open(path, { accept, maxBytes: 0, withToken: 'useful' }, signal);
-        if (!isSuccess(opened)) await this.#read(path, opened, 0, signal);
-        return opened;
+        if (!isSuccess(opened.response)) await this.#read(path, opened, 0, signal);
+        return opened.response;
       });
       for await (const piece of await this.#pieces(path, response)) {
         clearTimeout(timer);
@@ -183,7 +195,7 @@ export class Transport {
   }
 
   /** Follows redirects. Sends the token if the request needs it. */
-  async #open(path: string, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
+  async #open(path: string, call: Call, signal: AbortSignal): Promise<Opened> {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
     const isRead = (call.method ?? 'GET') === 'GET';
@@ -198,29 +210,38 @@ export class Transport {
           response.destroy();
           throw error;
         });
-        if (token === undefined) return response;
+        if (token === undefined) return { response };
         this.#refused.add(path);
         response.destroy();
         continue;
       }
-      if (token !== undefined) await this.#reportToken(response, token, path);
-      if (status < 300 || status >= 400) return response;
+      const counts = token !== undefined && (await this.#reportToken(response, token));
+      if (status < 300 || status >= 400)
+        return { response, ...defined({ reader: isRead && counts ? token : undefined }) };
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
   }
 
-  async #reportToken(response: IncomingMessage, token: string, path: string): Promise<void> {
+  /** Returns whether the token counts. One that does not may count again in a minute. */
+  async #reportToken(response: IncomingMessage, token: string): Promise<boolean> {
     const challenge = response.headers['www-authenticate'] ?? '';
     const [, error, reason] =
       /error="([a-z_]{1,50})", error_description="([^"]{1,500})"/.exec(challenge) ?? [];
-    const { statusCode: status = 0 } = response;
-    if (error === 'invalid_token' || status === 401) await this.#onRefused?.({ token });
-    else if (HIDDEN.includes(status)) await this.#onRefused?.({ token, path });
-    if (reason === undefined || !isSuccess(response)) return;
-    const report = this.#onUselessToken;
-    this.#onUselessToken = undefined;
-    await report?.(reason, error === 'temporarily_unavailable');
+    const isAway = error === 'temporarily_unavailable';
+    const isRefused = !isAway && (error === 'invalid_token' || response.statusCode === 401);
+    try {
+      if (isRefused) await this.#onRefused?.({ token });
+      if (reason !== undefined && isSuccess(response)) {
+        const report = this.#onUselessToken;
+        this.#onUselessToken = undefined;
+        await report?.(reason, isAway);
+      }
+    } catch (failure) {
+      response.destroy();
+      throw failure;
+    }
+    return !isAway && !isRefused;
   }
 
   async #findToken(isRequired: boolean): Promise<string | undefined> {
@@ -276,7 +297,7 @@ export class Transport {
 
   async #read(
     path: string,
-    response: IncomingMessage,
+    { response, reader }: Opened,
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<HttpResponse> {
@@ -295,6 +316,8 @@ export class Transport {
         }) ?? this.#unexpected(path, `the response is ${what}`, status)
       );
     }
+    // A page of a proxy does not say what the registry gives.
+    if (reader !== undefined && HIDDEN.includes(status)) await this.#onRefused?.({ token: reader, path });
     const parsed = problem as Problem;
     // A proxy in front of a registry below a path removes the path.
     const isAtRoot = parsed.detail === `path ${new URL(this.url + path).pathname} not found`;
@@ -369,31 +392,4 @@ function checkToken(token: string): string {
 
 function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
-}
-
-function queryText(query: Call['query']): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value === undefined) continue;
-    for (const item of typeof value === 'object' ? value : [value]) parameters.append(name, String(item));
-  }
-  const text = parameters.toString();
-  return text === '' ? '' : `?${text}`;
-}
-
-/** Parses seconds in Retry-After. Dates (RFC 9110) are ignored: a krmhub registry does not send them. */
-function parseRetryAfter(retryAfter: string | undefined): number | undefined {
-  return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return (ERROR_CODES as readonly string[]).includes(code);
 }

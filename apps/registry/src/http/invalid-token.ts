@@ -1,7 +1,7 @@
 /**
  * Returns the challenge (RFC 6750, section 3) of a response to a read whose token counts as none: with another one, the
  * response could have more (RFC 9110, section 11.6.1). A token that may count again in a minute is not invalid: clients
- * forget only what they asked for, not all that they have for it.
+ * keep what they have for it.
  */
 export function invalidToken(problem: string, { isAway = false }: { isAway?: boolean } = {}): string {
   const description = problem.replaceAll('"', "'").replaceAll(/[^\x20-\x5b\x5d-\x7e]/g, '?');

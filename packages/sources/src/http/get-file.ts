@@ -171,7 +171,13 @@ export function authorization(credentials: SourceCredentials): string {
 
 /** Whether a response refuses the credentials themselves: a krmhub registry hides what it has with 404 (RFC 6750). */
 function refusesCredentials({ statusCode, headers }: IncomingMessage): boolean {
+  if (isAway(headers)) return false;
   return statusCode === 401 || /\berror="invalid_token"/.test(headers['www-authenticate'] ?? '');
+}
+
+/** Whether a krmhub registry cannot ask now whose token it is, and responds as without one. */
+function isAway(headers: IncomingHttpHeaders): boolean {
+  return /\berror="temporarily_unavailable"/.test(headers['www-authenticate'] ?? '');
 }
 
 function redirectTarget(from: URL, status: number, location: string | undefined): URL {
@@ -233,6 +239,13 @@ function statusFailure(
   const what = `${url.host} responded with ${status} for ${printable(url.pathname, 100)}`;
   const said = problem === undefined || problem.text === '' ? what : `${url.host}: ${problem.text}`;
   const ofKrmhub = problem === undefined ? '' : ': commands use those of `krmhub login`';
+  if (known && isAway(headers)) {
+    return new SourceFailure('unreachable', said, {
+      hint: 'The server cannot confirm the credentials now. Try again in a minute.',
+      isTemporary: true,
+      responseCode,
+    });
+  }
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', said, {
       hint: known
