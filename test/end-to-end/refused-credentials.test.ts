@@ -308,7 +308,7 @@ describe('what everyone shares', () => {
     const other = await runLater(home, list, {}, 2.5);
     expect([other.exitCode, other.err()]).toEqual([
       1,
-      expect.stringContaining('only to those who may read it'),
+      expect.stringContaining('only to users who may read the release'),
     ]);
     expect(other.err()).not.toContain('holds a password');
   });

@@ -145,21 +145,38 @@ async function remembered(io: TakedownPorts, cache: Cache, question: Question): 
   const { record, isOwn } = await read(cache, question.name);
   const known = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
   const now = io.now().getTime();
-  if (isOwn && typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS)
-    return knownReason(io, cache, question, known);
+  if (isOwn && isFresh(record, now)) return knownReason(io, cache, question, known);
+  const own = known === HIDDEN_REASON ? await readOwn(io, cache, question) : undefined;
+  if (own?.reason === undefined && isFresh(own?.record, now)) return undefined;
   const answer = await reasonOf(question.ask()).then(
     (reason) => ({ reason }),
     () => undefined,
   );
   if (answer !== undefined) {
-    // Another release can use it again.
-    await remember(io, cache, question, now, answer.reason);
+    // Another release can use it again. Who may not see a takedown hears of none, which is so for them alone.
+    if (own !== undefined && own.reason === undefined && answer.reason === undefined)
+      await write(own.cache, own.name, { checkedAt: now });
+    else await remember(io, cache, question, now, answer.reason);
     return answer.reason;
   }
   // Without an answer, what is known counts. What only another machine knows is asked for again the next time.
   if (isOwn || known === undefined)
     await write(cache, question.name, { checkedAt: now, ...defined({ takenDown: known }) });
   return knownReason(io, cache, question, known);
+}
+
+function isFresh(record: Record<string, unknown> | undefined, now: number): boolean {
+  return typeof record?.checkedAt === 'number' && Math.abs(now - record.checkedAt) < FRESH_MS;
+}
+
+/** Returns what who asks now was told of a takedown that not everyone may see, and where that is recorded. */
+async function readOwn(io: TakedownPorts, shared: Cache, { name: of, address }: Question) {
+  const [cache = shared] = await actorCaches(io, shared, address);
+  const name = cache.isPart ? of : `anonymous ${of}`;
+  // What another machine recorded never permits.
+  const record = await cache.readRecord('takedowns', digestOf(name));
+  const reason = typeof record?.takenDown === 'string' ? record.takenDown : undefined;
+  return { cache, name, record, reason };
 }
 
 async function reasonOf(answer: Promise<string | undefined>): Promise<string | undefined> {
