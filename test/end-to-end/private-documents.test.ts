@@ -205,6 +205,9 @@ describe('a private document', () => {
     await read('alice', '/a');
     broken = 503;
     expect(await read('alice', '/a')).toBe('unreachable');
+    // A proxy requires credentials.
+    broken = 407;
+    expect(await read('alice', '/a')).toBe('unauthorized');
     broken = undefined;
     expect(await read('alice', '/none')).toBe('not-found');
     expect(await read('alice', '/a', true)).toBe('secret');

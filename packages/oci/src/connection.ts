@@ -82,6 +82,8 @@ export interface RegistryResponse {
 
 const IDLE_MILLISECONDS = 60_000;
 const MAX_REDIRECTS = 5;
+/** Of what a client may not read, or of what is gone. */
+const REFUSALS: readonly number[] = [401, 403, 404, 410];
 const MAX_ERROR_BYTES = 65_536;
 const MAX_TOKEN_BYTES = 1_048_576;
 /** An authenticated HTTP connection to one registry. Rejects with KrmhubErrors only. */
@@ -201,6 +203,7 @@ export class Connection {
       await this.#reportRefused();
     throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
       hint: loginHint(this.registry, credentials !== undefined),
+      isRefusal: refused,
     });
   }
 
@@ -320,7 +323,7 @@ export class Connection {
     const action = actions === 'pull,push' ? 'write' : 'read';
     const object = repository === '' ? 'the repositories' : repository;
     const message = status === 404 ? what : `cannot ${action} ${object}: ${what}`;
-    return new KrmhubError(code, message, hint === undefined ? {} : { hint });
+    return new KrmhubError(code, message, { isRefusal: REFUSALS.includes(status), ...defined({ hint }) });
   }
 
   #unexpected(what: string): KrmhubError {

@@ -25,6 +25,7 @@ export interface FailureOptions {
   cause?: unknown;
   retryAfterMilliseconds?: number | undefined;
   isTemporary?: boolean;
+  isRefusal?: boolean;
   responseCode?: string | undefined;
 }
 
@@ -42,7 +43,10 @@ export class SourceFailure extends KrmhubError {
     const { hint, cause, retryAfterMilliseconds, isTemporary: passing = false } = options;
     // Wrong content has the same code wherever it is read.
     const isWrong = cause instanceof KrmhubError && cause.code === 'digest-mismatch';
-    super(isWrong ? cause.code : CODES[problem], message, { cause, ...defined({ hint }) });
+    super(isWrong ? cause.code : CODES[problem], message, {
+      cause,
+      ...defined({ hint, isRefusal: options.isRefusal }),
+    });
     this.problem = problem;
     this.retryAfterMilliseconds = retryAfterMilliseconds;
     this.isTemporary = passing;

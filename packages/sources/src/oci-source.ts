@@ -158,7 +158,7 @@ export function toSourceFailure(
   const known = findFailure(error);
   if (known !== undefined || !(error instanceof KrmhubError)) return known ?? error;
   const failure = (problem: SourceFailure['problem'], hint?: string, message = error.message) => {
-    const options: FailureOptions = { cause: error };
+    const options: FailureOptions = { cause: error, isRefusal: error.isRefusal };
     return new SourceFailure(problem, message, hint === undefined ? options : { ...options, hint });
   };
   if (error instanceof TooManyRedirects) return failure('too-many-redirects');

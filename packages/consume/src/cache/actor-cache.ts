@@ -2,9 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { addressServer, type SourceAddress } from '@krmhub/catalog/recipe/source-address';
 import { sha256 } from '@krmhub/schema/digest';
-import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
+import { KrmhubError } from '@krmhub/schema/error';
 import type { SourceFetcher } from '@krmhub/sources';
-import { SourceFailure } from '@krmhub/sources/failure';
 import type { Cache } from './cache.js';
 
 /**
@@ -45,28 +44,18 @@ export async function forget(cache: Cache): Promise<void> {
 
 /**
  * Removes all that actors were given, if the error says that their server refuses now what `has` finds in their part. An
- * error of the network, or of the server, removes nothing.
+ * error of the network, of a proxy, or of the server, removes nothing.
  */
 export async function forgetGiven(
   error: unknown,
   caches: () => Promise<Cache[]>,
   has: (part: Cache) => Promise<boolean>,
 ): Promise<void> {
-  if (!isRefusal(error)) return;
+  if (!(error instanceof KrmhubError && error.isRefusal)) return;
   for (const cache of await caches()) {
     if (cache.isPart && (await has(cache))) await forget(cache);
   }
 }
-
-/** Whether a server refuses something, or says that it is gone. */
-function isRefusal(error: unknown): boolean {
-  // The code of an address that may not be fetched is `forbidden`, too.
-  if (error instanceof SourceFailure)
-    return error.problem === 'unauthorized' || error.problem === 'not-found';
-  return error instanceof KrmhubError && REFUSALS.includes(error.code);
-}
-
-const REFUSALS: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not-found', 'gone'];
 
 function serverFolder(shared: Cache, server: string): string {
   return path.join(shared.folder, 'private', sha256(server).slice('sha256:'.length));

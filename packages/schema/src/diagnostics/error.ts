@@ -38,6 +38,8 @@ export class KrmhubError extends Error {
   readonly hint: string | undefined;
   /** For `invalid-document`: every problem found. */
   readonly diagnostics: readonly Diagnostic[];
+  /** Whether a server refused something with its response, or has it no longer: no other failure says that. */
+  readonly isRefusal: boolean;
   /** For `gone`: the tombstones. */
   readonly takedowns: readonly Takedown[];
 
@@ -49,6 +51,7 @@ export class KrmhubError extends Error {
       diagnostics?: readonly Diagnostic[];
       takedowns?: readonly Takedown[];
       cause?: unknown;
+      isRefusal?: boolean;
     } = {},
   ) {
     super(hidePasswords(message), options.cause === undefined ? undefined : { cause: options.cause });
@@ -56,5 +59,6 @@ export class KrmhubError extends Error {
     this.hint = options.hint && hidePasswords(options.hint);
     this.diagnostics = (options.diagnostics ?? []).map(withoutPasswords);
     this.takedowns = options.takedowns ?? [];
+    this.isRefusal = options.isRefusal === true;
   }
 }

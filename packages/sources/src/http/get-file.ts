@@ -252,6 +252,7 @@ function statusFailure(
         ? `Check that the credentials for ${url.origin} allow access.`
         : `Configure credentials for ${url.origin} if the server requires them.`,
       responseCode,
+      isRefusal: true,
     });
   }
   if (status === 407) {
@@ -272,6 +273,7 @@ function statusFailure(
             ? `Check the URL, that the catalog still exists, and that the credentials for ${url.origin} allow access.`
             : `Check the URL and that the catalog still exists. If it is private, configure credentials for ${url.origin}${ofKrmhub}.`,
       responseCode,
+      isRefusal: true,
     });
   }
   if (TEMPORARY_STATUSES.includes(status)) {
