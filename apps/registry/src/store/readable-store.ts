@@ -204,6 +204,8 @@ const GUARDS: Guards = {
     return found && seenSource(found, sight())[0];
   },
   sourceCopyDigests: 'unseen',
+  // What decides whether a catalog would show more than it may.
+  keptSources: 'unseen',
   sourceEntries: ofCatalog([]),
   upstreamCandidates: (call, sight) => async (name, functions) => {
     const see = sight();

@@ -223,6 +223,73 @@ describe('what was fetched with credentials', () => {
   });
 });
 
+describe('what was fetched with credentials, after the older snapshots were withdrawn', () => {
+  const RULE = 'catalogs: [{pattern: theirs, visibility: internal}]';
+  const RELEASE = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
+  const refused = [409, expect.stringContaining('with credentials, and the Access document does not say')];
+  const post = async (what: string, body?: object) => {
+    const { status, body: answer } = await registry.send('POST', `/api/v1/catalogs/theirs/${what}`, body);
+    return [status, answer.detail];
+  };
+  const drop = async () => {
+    const { status, body } = await registry.send('PUT', '/api/v1/access', accessText('teams: [{name: a}]'));
+    return [status, body.detail];
+  };
+  const move = async (url: string) => {
+    const text = `${recipeText('theirs', url)}  - {name: ours, functions: {}}\n`;
+    expect((await registry.send('PUT', '/api/v1/catalogs/theirs', text)).status).toBeLessThan(300);
+  };
+  const takeDown = async () => expect((await registry.takeDown(RELEASE)).status).toBeLessThan(300);
+  const states = async () =>
+    (await registry.parts.store.snapshots('theirs', 10)).map(
+      ({ serial, withdrawn }) => `${serial} ${withdrawn === undefined ? 'kept' : 'withdrawn'}`,
+    );
+  let other: TestUpstream;
+
+  beforeEach(async () => {
+    other = await startUpstream();
+    await addCredentials();
+    await applyAccess(registry, RULE);
+    await registry.publish(RELEASE);
+    await move(`${upstream.origin}/catalog.yaml`);
+    expect((await post('cut'))[0]).toBe(200);
+    // A public address that does not work yet.
+    await move(`${other.origin}/catalog.yaml`);
+  });
+  afterEach(() => other.close());
+
+  it('does not come back with a deleted catalog', async () => {
+    expect((await post('delete', { reason: 'as a test' }))[0]).toBe(200);
+    await takeDown();
+    expect(await states()).toEqual(['1 withdrawn']);
+    expect(await drop()).toEqual([200, undefined]);
+    expect(await post('restore')).toEqual(refused);
+    expect(await registry.parts.store.catalog('theirs')).toBeUndefined();
+    await applyAccess(registry, RULE);
+    expect((await post('restore'))[0]).toBe(200);
+  });
+
+  it('is not shown to others in a snapshot of a recipe with another URL', async () => {
+    await takeDown();
+    await post('cut');
+    expect(await states()).toEqual(['2 kept', '1 withdrawn']);
+    const headers = { Authorization: await registry.bearer() };
+    const report = await registry.request('/catalogs/theirs/snapshots/2/report.json', { headers });
+    const [reported] = ((await report.json()) as SnapshotReport).sources!;
+    expect(reported).toMatchObject({ source: 'theirs', url: `${other.origin}/catalog.yaml` });
+    expect(reported).not.toHaveProperty('copyUrl');
+    other.files.set('/catalog.yaml', catalogText({ Two: 'two' }));
+    expect((await registry.send('POST', '/api/v1/catalogs/theirs/sources/theirs/refresh')).status).toBe(200);
+    const [source] = await registry.parts.store.sources('theirs');
+    expect(source?.copy).toBeDefined();
+    expect(source?.copy?.formerUrl).toBeUndefined();
+    expect(await states()).toEqual(['3 kept', '2 kept', '1 withdrawn']);
+    expect(await drop()).toEqual(refused);
+    const shown = await registry.request('/catalogs/theirs/snapshots/2/catalog.yaml');
+    expect([shown.status, await shown.text()]).toEqual([404, expect.not.stringContaining('One')]);
+  });
+});
+
 describe('a recipe with such a source, and the rule of its catalog', () => {
   const RULE = 'catalogs: [{pattern: theirs, visibility: internal}]';
   const refused = [409, expect.stringContaining('does not say who may read the catalog')];

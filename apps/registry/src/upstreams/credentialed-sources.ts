@@ -52,12 +52,14 @@ async function formerSource(
 ): Promise<string | undefined> {
   if (file === undefined || access.rules.namesCatalog(name)) return undefined;
   const isCredentialed = await credentialedCheck(file);
-  for (const { source, copy } of await store.sources(name))
+  for (const { source, copy } of await store.keptSources(name))
     if (copy?.formerUrl !== undefined && isCredentialed(copy.formerUrl)) return source;
   for (let before: number | undefined; ; ) {
     const page = await store.snapshots(name, PAGE, before);
     for (const { sources = [], withdrawn } of page) {
-      const found = sources.find(({ state, url }) => state !== 'missing' && isCredentialed(url));
+      const found = sources.find(
+        ({ state, url, copyUrl = url }) => state !== 'missing' && [url, copyUrl].some(isCredentialed),
+      );
       if (withdrawn === undefined && found !== undefined) return found.source;
     }
     if (page.length < PAGE) return undefined;

@@ -319,6 +319,12 @@ export interface CatalogTombstone extends CatalogDeletion {
   name: string;
 }
 
+/** A source as the record of a snapshot keeps it. */
+export interface SnapshotSource extends ReportedSource {
+  /** The URL of the copy if the recipe had another one. No document has it: who reads the catalog may not know it. */
+  copyUrl?: string;
+}
+
 export interface SnapshotRecord {
   catalog: string;
   serial: number;
@@ -332,7 +338,7 @@ export interface SnapshotRecord {
   functions: number;
   createdAt: Time;
   /** The state of the upstream sources at that time. Absent if there are none. */
-  sources?: ReportedSource[];
+  sources?: SnapshotSource[];
   /** The takedown that deleted its bytes. Names and digests remain. */
   withdrawn?: Withdrawal;
 }

@@ -6,6 +6,8 @@ import type { SourceRecord, SourceRefresh, UpstreamCandidates, UpstreamEntryName
 export interface SourceReader {
   /** Returns the sources of one catalog or of all, by catalog and name. */
   sources(catalog?: string): Promise<SourceRecord[]>;
+  /** As `sources`, also of a deleted catalog that is not purged. */
+  keptSources(catalog: string): Promise<SourceRecord[]>;
   source(catalog: string, source: string): Promise<SourceRecord | undefined>;
   /** Returns the digests of all copies, whose bytes must be kept. */
   sourceCopyDigests(): Promise<Set<Digest>>;

@@ -93,7 +93,7 @@ export function renderReport(
     ),
   };
   return renderLists(head, {
-    ...defined({ sources }),
+    ...defined({ sources: sources?.map(({ copyUrl: _, ...reported }) => reported) }),
     shadowed,
     ...defined({ refused: refused.length === 0 ? undefined : refused }),
     yanked,

@@ -1,7 +1,16 @@
 import type { FunctionName, ReportedSource } from '@krmhub/schema';
 import { defined } from '@krmhub/schema/defined';
+import type { SnapshotSource } from '../ports/records.js';
 import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
+
+/** Returns the report of the upstream sources for the record of a snapshot, in recipe order. */
+export function snapshotSources(recipe: Recipe, records: readonly SourceRecord[]): SnapshotSource[] {
+  return reportSources(recipe, records).map((reported) => {
+    const copy = records.find(({ source }) => source === reported.source)?.copy;
+    return { ...reported, ...defined({ copyUrl: copy?.formerUrl }) };
+  });
+}
 
 /** Returns the report of the upstream sources, in recipe order. */
 export function reportSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {

@@ -5,10 +5,10 @@ import {
   catalogReaders,
   followsRegistryPolicies,
   type NewEvent,
-  reportSources,
   type SnapshotBuild,
   type SnapshotRecord,
   type SourceRecord,
+  snapshotSources,
   visibleSource,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
@@ -185,7 +185,7 @@ async function commit(
       sources:
         sources.length === 0
           ? undefined
-          : reportSources(
+          : snapshotSources(
               recipe,
               sources.map((source) => visibleSource(source, mayContain)),
             ),

@@ -25,7 +25,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Profile, Replacement, ReportedSource, TakenDownSigner } from '@krmhub/schema';
+import type { Digest, Profile, Replacement, TakenDownSigner } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 import { documentColumns } from './document-columns.js';
@@ -242,7 +242,7 @@ export const snapshots = sqliteTable(
     /** JSON of the takedown that withdrew it. */
     withdrawn: text('withdrawn', { mode: 'json' }).$type<NonNullable<SnapshotRecord['withdrawn']>>(),
     /** JSON list of the upstream sources; null without any. */
-    sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
+    sources: text('sources', { mode: 'json' }).$type<NonNullable<SnapshotRecord['sources']>>(),
     /** JSON of sizes and checksums by rendition; null in snapshots of older versions. */
     documents: text('documents', { mode: 'json' }).$type<NonNullable<SnapshotRecord['documents']>>(),
   },

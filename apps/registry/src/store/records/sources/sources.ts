@@ -43,6 +43,13 @@ const ofCatalog = query((db) =>
     .where(and(eq(catalogSources.catalog, sql.placeholder('catalog')), isCurrent))
     .orderBy(asc(catalogSources.source)),
 );
+const kept = query((db) =>
+  db
+    .select()
+    .from(catalogSources)
+    .where(eq(catalogSources.catalog, sql.placeholder('catalog')))
+    .orderBy(asc(catalogSources.source)),
+);
 const one = query((db) =>
   db
     .select()
@@ -101,6 +108,10 @@ export function sourceRows(database: Sql): SourceStore {
       readOne(function* () {
         const rows = catalog === undefined ? yield* all.all() : yield* ofCatalog.all({ catalog });
         return rows.map(sourceRecord);
+      }),
+    keptSources: (catalog) =>
+      readOne(function* () {
+        return (yield* kept.all({ catalog })).map(sourceRecord);
       }),
     source: (catalog, source) =>
       readOne(function* () {
