@@ -1,8 +1,9 @@
 import { fillPath } from '@krmhub/api/paths';
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 import type { Digest, Profile } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/catalog-header.js';
 import type { ProfileDocuments } from '../catalogs/profiles/profile-documents.js';
+import { snapshotCheck } from '../catalogs/serve/find-snapshot.js';
 import { ENTRY_PROFILE } from '../catalogs/serve/snapshot-documents.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
@@ -11,6 +12,7 @@ import { publicAddress } from '../http/public-address.js';
 import type { DerivedDocuments } from '../workers/derive/derived-documents.js';
 
 export interface ProfileDeps {
+  store: CatalogReader;
   profileDocuments: ProfileDocuments;
   derived: DerivedDocuments;
   config: PublicAddress;
@@ -33,6 +35,7 @@ export interface ProfileResponses {
  * differently, so caches must revalidate.
  */
 export function profileResponses({
+  store,
   profileDocuments: profiles,
   derived,
   config,
@@ -54,6 +57,7 @@ export function profileResponses({
         headers: { Link: links(snapshot, profile) },
         coded: true,
         find: (coding) => profiles.find(snapshot, rendition, 'digest', coding),
+        isReadable: snapshotCheck(store, snapshot),
       });
     },
     async respondWithEntry(c, snapshot, profile, entries) {
@@ -72,6 +76,7 @@ export function profileResponses({
         cacheControl: CACHE_REVALIDATE,
         coded: true,
         find: (coding) => profiles.find(snapshot, rendition, 'report', coding),
+        isReadable: snapshotCheck(store, snapshot),
       });
     },
   };

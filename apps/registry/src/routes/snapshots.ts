@@ -13,11 +13,10 @@ import { defined } from '@krmhub/schema/defined';
 import { selectRendition } from '../catalogs/catalog-header.js';
 import type { CatalogDocuments } from '../catalogs/segments/catalog-documents.js';
 import type { SnapshotFinderDeps } from '../catalogs/serve/find-snapshot.js';
-import { snapshotFinder } from '../catalogs/serve/find-snapshot.js';
+import { snapshotCheck, snapshotFinder } from '../catalogs/serve/find-snapshot.js';
 import { codedResponse, type NewestResponses } from '../catalogs/serve/newest-responses.js';
 import { CATALOG_MEDIA_TYPES, newestLink, snapshotCatalog } from '../catalogs/serve/served-catalog.js';
 import { documentReader, SNAPSHOT_DOCUMENT, SNAPSHOT_REPORT } from '../catalogs/serve/snapshot-documents.js';
-import { asActor, currentActor } from '../http/auth/request-actor.js';
 import {
   bytesResponse,
   CACHE_FOREVER,
@@ -161,7 +160,7 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     const { negotiated } = codedResponse(response, c.req.header('accept-encoding'));
     return negotiatedResponse(c, negotiated, {
       find: (coding) => documents.find(snapshot, selectRendition(kind, syntax), coding),
-      isReadable: isReadable(snapshot),
+      isReadable: snapshotCheck(store, snapshot),
     });
   }
 
@@ -174,18 +173,8 @@ export function snapshotRoutes(app: RegistryApp, deps: SnapshotDeps): void {
     return bytesResponse(c, {
       ...snapshotCatalog(config, snapshot, { ...requested, documents }),
       find: (coding) => documents.find(snapshot, rendition, coding),
-      isReadable: isReadable(snapshot),
+      isReadable: snapshotCheck(store, snapshot),
     });
-  }
-
-  /** Returns whether the client may still read a snapshot: its catalog can be hidden, or deleted, while it is sent. */
-  function isReadable({ catalog, serial }: SnapshotRecord): () => Promise<boolean> {
-    const actor = currentActor();
-    return () =>
-      asActor(actor, async () => {
-        if ((await store.catalog(catalog)) === undefined) return false;
-        return (await store.snapshot(catalog, serial))?.withdrawn === undefined;
-      });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CatalogReader, SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
+import { asActor, currentActor } from '../../http/auth/request-actor.js';
 import { findCatalog, takenDownError } from '../../store/find-record.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 
@@ -47,4 +48,17 @@ export function snapshotFinder({ store, newestSnapshots: newest }: SnapshotFinde
       throw takenDownError([snapshot.withdrawn]);
     },
   };
+}
+
+/** Returns what tells whether the client may still read a snapshot: its catalog can be hidden, or deleted, while it is sent. */
+export function snapshotCheck(
+  store: CatalogReader,
+  { catalog, serial }: SnapshotRecord,
+): () => Promise<boolean> {
+  const actor = currentActor();
+  return () =>
+    asActor(actor, async () => {
+      if ((await store.catalog(catalog)) === undefined) return false;
+      return (await store.snapshot(catalog, serial))?.withdrawn === undefined;
+    });
 }

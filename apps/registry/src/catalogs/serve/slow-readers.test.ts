@@ -11,7 +11,9 @@ metadata: {name: team}
 spec:
   sources: [{name: ours, functions: {}}]
 `;
-const ADDRESSES = ['/catalogs/team/catalog.yaml', '/catalogs/team/snapshots/1/catalog.json'];
+const PROFILE = '/catalogs/team/catalog.yaml?profile=kep';
+const REPORT = '/catalogs/team/snapshots/1/profiles/kep.json';
+const ADDRESSES = ['/catalogs/team/catalog.yaml', '/catalogs/team/snapshots/1/catalog.json', PROFILE, REPORT];
 
 let registry: TestRegistry;
 beforeEach(async () => {
@@ -25,11 +27,27 @@ afterEach(async () => {
   await registry.close();
 });
 
+/** Has profiles sent in pieces, as those that are too large for memory. */
+function streamProfiles(): void {
+  const { profileDocuments } = registry.parts;
+  const find = profileDocuments.find.bind(profileDocuments);
+  vi.spyOn(profileDocuments, 'find').mockImplementation(async (...given) => {
+    const { coding, body } = await find(...given);
+    const bytes = body as Uint8Array;
+    const pieces = async function* () {
+      yield bytes.subarray(0, 10);
+      yield bytes.subarray(10);
+    };
+    return { coding, body: { size: bytes.byteLength, pieces: pieces() } };
+  });
+}
+
 /** Reads the catalog, and goes on a minute after `between`. */
 async function readSlowly(address: string, headers: Record<string, string>, between: () => Promise<unknown>) {
   let later = 0;
   const now = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  streamProfiles();
   const response = await registry.request(address, { headers });
   expect(response.status).toBe(200);
   const reader = response.body!.getReader();
@@ -65,8 +83,13 @@ describe.each(['identity', 'gzip'])('a slow reader of a large catalog in %s', (c
   });
 
   it('gets no more of it after a release in it was taken down', async () => {
-    const takeDown = () => registry.takeDown({ group: 'example.com', kind: 'SetLabels', release: '1.0.0' });
-    await expect(readSlowly(ADDRESSES[0]!, headers, takeDown)).rejects.toThrow();
+    const takenDown: number[] = [];
+    const takeDown = async () => {
+      const name = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
+      takenDown.push((await registry.takeDown(name)).status);
+    };
+    await expect(readSlowly(ADDRESSES[0]!, headers, takeDown)).rejects.toThrow('was changed meanwhile');
+    expect(takenDown).toEqual([200]);
   });
 
   it('gets everything if it stays', async () => {
