@@ -1,11 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
 import type { FunctionDetail } from '@krmhub/api/model';
-import { userLabel } from '@krmhub/catalog';
+import { type ProofOutcome, userLabel } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createToken } from '../http/auth/tokens.js';
 import { accessWith, useClaims } from '../testing/claimed-groups.js';
 import { definitionText } from '../testing/test-registry.js';
 import { userSignedIn } from '../testing/user-session.js';
+import { sharedProofs } from './find-proof.js';
 import { claimGroup, verifyClaim } from './owner-claims.js';
 
 const DAY = 86_400_000;
@@ -101,6 +103,36 @@ it('needs a public URL, a known team, and a token that covers the group', async 
   const declared = await claim(await world.registry.bearer(), 'rivals', 'ours.example.com');
   expect([declared.status, declared.body.detail]).toEqual([409, expect.stringContaining('Access document')]);
   expect(await owners()).toEqual(['ours.example.com platform administrator']);
+});
+
+it('is looked for once more if the look that a request joined began before the request', async () => {
+  const platform = await tokenOf('platform');
+  const { deps } = withSlowProof();
+  const token = (await world.registry.parts.store.tokens()).find(({ team }) => team === 'platform')!;
+  const asked = { group: 'new.example.com', team: 'platform', proof: 'dns' } as const;
+  let now = Date.parse(AT);
+  const clock = () => new Date(now);
+  const answers: ((found: boolean) => void)[] = [];
+  const find = () =>
+    new Promise<ProofOutcome>((resolve) => {
+      answers.push((found) => resolve(found ? { found } : { found, problem: 'no TXT record' }));
+    });
+  const slow = { ...deps, clock, findProof: sharedProofs(find, clock) };
+  const claimIt = () => claimGroup(slow, asked, token, { origin: {}, recheck: async () => token });
+  const first = claimIt().catch((error: KrmhubError) => error.code);
+  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  now += 1_000;
+  const second = claimIt();
+  // It has joined the first look.
+  await setTimeout(100);
+  expect(answers).toHaveLength(1);
+  answers[0]!(false);
+  expect(await first).toBe('forbidden');
+  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  answers[1]!(true);
+  expect((await second).team).toBe('platform');
+  expect((await claim(platform, 'platform')).status).toBe(403);
+  expect(await owners()).toContain('new.example.com platform dns');
 });
 
 it('is one of at most 1,000 of its team, whatever the domain says', async () => {

@@ -22,7 +22,7 @@ import { unknownTeam } from '../http/auth/issue-token.js';
 import type { DecidingStore } from '../http/auth/request-actor.js';
 import { retryOnConflict } from '../store/retry-on-conflict.js';
 import type { RegistryAccess } from '../store/stored-access.js';
-import type { FindProof } from './find-proof.js';
+import type { FindProof, FoundProof } from './find-proof.js';
 
 /** Claims of one team: a domain can name a team for any number of names below it, and every process reads all claims. */
 const MAX_OF_TEAM = 1_000;
@@ -59,7 +59,7 @@ export function claimGroup(
     refuseUnknownTeam(rules, claim.team);
     refuseMore(claims, claim);
     const registry = publicUrl(deps);
-    const outcome = await deps.findProof(claim, registry);
+    const outcome = await findNow(deps, claim, registry);
     if (!outcome.found) {
       throw new KrmhubError('forbidden', `${claim.group} has no proof: ${outcome.problem}`, {
         hint: howToProve(claim, registry),
@@ -87,6 +87,17 @@ export function claimGroup(
     await followOwners(deps);
     return record;
   });
+}
+
+/** Looks for a proof. Requests share a look, and the one that this request joined can have begun before the proof was there. */
+async function findNow(
+  { findProof, clock }: Pick<OwnerClaimDeps, 'findProof' | 'clock'>,
+  claim: OwnerClaim,
+  registry: string,
+): Promise<FoundProof> {
+  const asked = clock();
+  const found = await findProof(claim, registry);
+  return found.found || found.at >= asked ? found : findProof(claim, registry);
 }
 
 /** Looks for the proof of a claim now. Returns undefined if that ended the claim. Rejects with `not-found`. */

@@ -472,6 +472,18 @@ it('reads the three newest keys with an ID that a group gave, whatever other gro
   expect(await tried('ours.example.com')).toEqual([401, 201, 201, 201]);
   expect(await tried('ours.example.com', 'a.example.com')).toEqual([201, 201, 201, 201]);
   expect(await tried('a.example.com')).toEqual([201, 401, 401, 401]);
+  // Of many groups, fewer keys of each are checked. Who is refused is told so, whatever the groups have.
+  const named = (count: number) => Array.from({ length: count }, (_, at) => `absent${at}.example.com`);
+  expect(await tried('ours.example.com', ...named(4))).toEqual([401, 201, 201, 201]);
+  expect(await tried('ours.example.com', ...named(8))).toEqual([401, 401, 401, 201]);
+  const hints = async (...groups: string[]) => {
+    const token = await signBy(signers[1]!, { aud: AUDIENCE, sub: 'x' }, { kid: 'same' });
+    return (await exchange(token, groups)).body.hint;
+  };
+  const fewer = 'name fewer groups at once, at most 5';
+  expect(await hints(...named(1), 'ours.example.com', ...named(9))).toContain(fewer);
+  expect(await hints(...named(9))).toContain(fewer);
+  expect(await hints(...named(5))).not.toContain(fewer);
   for (const id of ids.slice(-2)) await removePublisher(id);
   expect(await tried('ours.example.com')).toEqual([201, 201, 201, 401]);
 });

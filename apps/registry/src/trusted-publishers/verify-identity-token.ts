@@ -42,6 +42,8 @@ const MAX_GROUPS = 50;
 const MAX_CHECKED = 16;
 /** Different keys with the ID that owners of a group gave: the newest ones, which are checked if fewer groups are named. */
 const MAX_KEYS_OF_GROUP = 3;
+/** Groups of which all these keys are checked. */
+const MAX_FULLY_CHECKED = Math.floor(MAX_CHECKED / MAX_KEYS_OF_GROUP);
 /** Publishers with keys, and different keys, of a token that names no group. */
 const MAX_KEYED = 1_000;
 const MAX_KEYS = 50;
@@ -341,9 +343,14 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
   const group = groups?.[0] ?? 'GROUP';
   const claims = decodeJwt(text);
   const who = describeClaimedWorkflow(String(claims.iss), claims);
+  // By what the client named alone, whatever keys its groups have.
+  const fewer =
+    new Set(groups).size > MAX_FULLY_CHECKED
+      ? `. Of so many groups, not every key is checked: name fewer groups at once, at most ${MAX_FULLY_CHECKED}`
+      : '';
   return refused(
     `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
-    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: remove it, and add it again with the new keys. To see those that exist: krmhub publisher list ${group}`,
+    `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: remove it, and add it again with the new keys. To see those that exist: krmhub publisher list ${group}${fewer}`,
   );
 }
 
