@@ -116,6 +116,25 @@ it('has nothing of a new catalog that is deleted after search had passed some of
   expect((await store.search({ limit: 1 })).total).toBe(0);
 });
 
+it('includes the other catalogs while one changes all the time', async () => {
+  for (const catalog of ['c0', 'c1']) await build(catalog, 'First');
+  endTransactions(() => false);
+  const searched = connection.client.prepare<[string], { serial: number }>(
+    'SELECT searched_serial AS serial FROM catalog WHERE name = ?',
+  );
+  let builds = 0;
+  let buildsBefore: number | undefined;
+  await interrupted(async () => {
+    if (searched.get('c1')!.serial === 1) buildsBefore ??= builds;
+    if (builds === 5) return;
+    builds += 1;
+    await build('c0', `Next ${builds}`);
+  });
+  expect(buildsBefore).toBeLessThanOrEqual(2);
+  expect(builds).toBe(5);
+  expect(await differences()).toEqual([]);
+});
+
 it.each([1, 2, 3])(
   'is as the store after batches and other changes in any order: seed %i',
   async (seed) => {

@@ -57,10 +57,11 @@ const searchAgain = text(
   `UPDATE catalog SET searched_serial = ${searchedBefore('shown.from_serial')}
    FROM (${FIRST_UPSTREAM_PLACE.sqlite}) AS shown WHERE catalog.name = shown.catalog`,
 );
+// The next one after the last, then from the start: a catalog that changes all the time must not delay the others.
 const behind = text<Behind>(
   `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
      (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
-   WHERE searched < newest ORDER BY catalog`,
+   WHERE searched < newest ORDER BY catalog <= :last, catalog LIMIT 1`,
 );
 
 /** Updates search in the transaction that commits a snapshot, if there are few changes. */
@@ -89,9 +90,10 @@ export function* takenDown(group: string, kind: string): Work<void> {
 
 export function synchronizeSearch({ read, write }: SyncSql): SearchStore['synchronizeSearch'] {
   return async (signal) => {
-    for (;;) {
-      const one = await read(() => behind.first());
+    for (let last = ''; ; ) {
+      const one = await read(() => behind.first({ last }));
       if (one === undefined) return true;
+      last = one.catalog;
       const names = await read(() => changed.all({ ...one }));
       let done = 0;
       for (;;) {
