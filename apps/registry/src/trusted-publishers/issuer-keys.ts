@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isIssuerOf, provider } from '@krmhub/catalog';
-import { CI_PROVIDERS, type JsonValue, KrmhubError } from '@krmhub/schema';
+import { CI_PROVIDERS, type JsonValue, KrmhubError, sha256 } from '@krmhub/schema';
 import { isObject } from '@krmhub/schema/json/access';
 import type { JSONWebKeySet, JWK } from 'jose';
 import type { FetchFile } from '../upstreams/fetch-file.js';
@@ -292,4 +292,9 @@ function signingKey(key: JWK): KeyObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the same text for each spelling of a key. */
+export function keyDigest(key: JWK): string {
+  return sha256(importPublicKey(key).export({ type: 'spki', format: 'der' }));
 }

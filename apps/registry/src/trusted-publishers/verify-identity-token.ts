@@ -23,7 +23,7 @@ import {
   jwtVerify,
 } from 'jose';
 import { ALGORITHMS, findSigners } from './given-signers.js';
-import { givenKeys, type IssuerKeys, importPublicKey } from './issuer-keys.js';
+import { givenKeys, type IssuerKeys, keyDigest } from './issuer-keys.js';
 import {
   type ComparedPublisher,
   type ComparePublishers,
@@ -352,11 +352,6 @@ function unknownKey(text: string, keyId: string, groups: readonly string[] | und
     `no trusted publisher${where} is ${who} with the key ${JSON.stringify(shortClaim(keyId))}`,
     `An owner of the group adds the workflow: krmhub publisher add ${group}. If it was added, it may have ended because no run used it for 30 days, or the issuer may have new keys: remove it, and add it again with the new keys. To see those that exist: krmhub publisher list ${group}${fewer}`,
   );
-}
-
-/** Returns the same text for each spelling of a key. */
-function keyDigest(key: JWK): string {
-  return sha256(importPublicKey(key).export({ type: 'spki', format: 'der' }));
 }
 
 /** Returns the claims of a token that a key signed. Rejects for claims that are not valid. */
