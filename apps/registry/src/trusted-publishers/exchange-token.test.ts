@@ -72,6 +72,36 @@ const publish = (token: string, name: { group?: string; kind?: string; release: 
   return registry.send<Problem>('PUT', target, definitionText(wanted), `Bearer ${token}`);
 };
 
+it('gets no token for more groups than a token may have', async () => {
+  const { store } = registry.parts;
+  const [stored] = await store.trustedPublishers();
+  const of = store.publishersOfToken.bind(store);
+  await applyAccess(
+    ACCESS.replace(
+      '{pattern: ours.example.com',
+      '{pattern: "more*.example.com", owner: platform}, {pattern: ours.example.com',
+    ),
+  );
+  let count = 100;
+  store.publishersOfToken = async (...given) => [
+    ...(await of(...given)),
+    ...Array.from({ length: count }, (_, at) => ({
+      ...stored!,
+      id: `more${at}`,
+      group: `more${at}.example.com`,
+    })),
+  ];
+  const refused = await exchange(await sign());
+  expect([refused.status, refused.body.detail, refused.body.hint]).toEqual([
+    409,
+    'the workflow is a trusted publisher of 101 groups or functions; a token is for at most 100',
+    expect.stringContaining('Name what it will publish'),
+  ]);
+  count = 99;
+  // None of them is stored.
+  expect((await exchange(await sign())).body.detail).toBe('the trusted publisher was changed meanwhile');
+});
+
 it('publishes without a stored secret, and a release shows the run', async () => {
   const { status, body } = await exchange(await sign());
   expect([status, body.publishes]).toEqual([201, ['ours.example.com']]);

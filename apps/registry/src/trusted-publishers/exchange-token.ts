@@ -10,6 +10,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
 import {
   addCommand,
   breaksOnlyRules,
@@ -89,6 +90,7 @@ export async function exchangeToken(
   const matching = usable(deps, compared, identity, groups);
   const accepting = others.filter((one) => one.decision.allowed && accepts(one));
   refuseSeveralTeams([...matching, ...accepting.map(({ publisher }) => publisher)]);
+  refuseManyGroups(matching);
   const secret = newSecret();
   const token = workflowToken(matching, identity, now);
   const outcome = await store.exchangeToken({
@@ -215,6 +217,17 @@ function refuseSeveralTeams(found: readonly TrustedPublisher[]): void {
   throw new KrmhubError('conflict', 'the workflow is a trusted publisher of groups of several owners', {
     hint: 'Publish the functions of each owner with a command of its own. Other clients name the groups in `groups`.',
   });
+}
+
+/** Each decision about a request looks at what its token is for, so it is limited as in all tokens. */
+function refuseManyGroups(publishers: readonly TrustedPublisher[]): void {
+  const { size } = new Set(publishers.map(publisherTarget));
+  if (size <= REQUEST_LIMITS.maxTokenLimits) return;
+  throw new KrmhubError(
+    'conflict',
+    `the workflow is a trusted publisher of ${size} groups or functions; a token is for at most ${REQUEST_LIMITS.maxTokenLimits}`,
+    { hint: 'Name what it will publish, as krmhub publish does: `groups`.' },
+  );
 }
 
 function replaceCommands(publisher: TrustedPublisher): string {
