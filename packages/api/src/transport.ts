@@ -12,7 +12,7 @@ import { parseUrl } from '@krmhub/schema/parse-url';
 import { SCHEMAS } from './generated/response-schemas.js';
 import { decompress, type EncodedBody, encodeBody, parseJson } from './message-body.js';
 import type { Problem } from './model.js';
-import { queryText } from './query-text.js';
+import { type Query, queryText } from './query-text.js';
 import {
   isErrorCode,
   parseRetryAfter,
@@ -58,7 +58,7 @@ export interface Refusal {
 export interface Call {
   method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Undefined values are omitted; lists become repeated parameters. */
-  query?: Record<string, string | number | boolean | readonly string[] | undefined>;
+  query?: Query;
   body?: Uint8Array | string | FormData;
   contentType?: string;
   /**
@@ -199,6 +199,8 @@ export class Transport {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
     const isRead = (call.method ?? 'GET') === 'GET';
+    // Some lists are asked for with a POST.
+    const reads = isRead || call.withToken === 'useful';
     const withToken = call.withToken ?? (!isRead || this.#refused.has(path));
     let token = withToken === false ? undefined : await this.#findToken(withToken === true);
     for (let redirects = 0; ; redirects++) {
@@ -217,7 +219,7 @@ export class Transport {
       }
       const counts = token !== undefined && (await this.#reportToken(response, token));
       if (status < 300 || status >= 400)
-        return { response, ...defined({ reader: isRead && counts ? token : undefined }) };
+        return { response, ...defined({ reader: reads && counts ? token : undefined }) };
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
