@@ -48,7 +48,7 @@ function accessOf(withHidden: boolean): string {
     '  - {name: others}',
     ...rules('  - {name: secrets, displayName: Secrets, contact: secrets@example.com}'),
     '  groups:',
-    // That something can be hidden is no secret: responses say that they depend on the client.
+    // Everyone may know that something can be hidden: responses say that they depend on the client.
     '  - {pattern: nothing.example.com, visibility: private}',
     `  - {pattern: ${HIDDEN.inside}, visibility: internal}`,
     `  - pattern: ${SHOWN.group}`,

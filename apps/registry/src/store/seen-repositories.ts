@@ -31,8 +31,8 @@ interface AllNames {
  * hidden while a page is read takes time, and a client can begin a page after any name, so that it would find the hidden
  * names letter by letter.
  *
- * One read of all names runs at a time, whoever pushes meanwhile. Who has a token may have pushed a repository, and gets
- * what there is when it asks.
+ * One read of all names runs at a time, also while clients push. A client with a token may have pushed a repository, and
+ * gets what there is when it asks.
  */
 export class SeenRepositories {
   readonly #store: NameReader;

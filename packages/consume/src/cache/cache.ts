@@ -205,7 +205,7 @@ export class Cache {
     return JSON.stringify([kind, part.split(path.sep).join('/'), record]);
   }
 
-  /** Returns the names of all records of a kind, whoever wrote them: for what is rare. */
+  /** Returns the names of all records of a kind, also of those that another machine wrote: for what is rare. */
   async recordNames(kind: RecordKind): Promise<string[]> {
     const files = await readdir(path.join(this.folder, kind)).catch(() => []);
     const names: string[] = [];
